@@ -1,0 +1,92 @@
+"""Reweighted Wake-Sleep, the paper's Algorithm 1; classic wake-sleep is its K = 1 case."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Key
+
+from wakesleep import importance
+from wakesleep.errors import UsageError
+from wakesleep.estimators.base import Estimator, Info
+from wakesleep.model import HelmholtzMachine
+
+
+class Reweighted(Estimator):
+    """Three maximum-likelihood updates with weighted samples, each with a weight of its own.
+
+    - wake-p (eq. 3): Σ_k ω̃_k ∂/∂θ log p(x, h_k)
+    - wake-q (eq. 4): Σ_k ω̃_k ∂/∂φ log q(h_k | x)
+    - sleep-q (eq. 5): ∂/∂φ log q(h | x) on dreams (x, h) ~ p
+
+    The weights ω̃ and the samples are constants of the gradient. A weight of zero switches an
+    update off and its work with it; all three of q's may be off (the paper's control).
+
+    Attributes:
+        samples: K, the number of latents drawn per example.
+        wake_p: weight of the wake update of p.
+        wake_q: weight of the wake update of q; 0 for classic wake-sleep.
+        sleep_q: weight of the sleep update of q.
+        dreams: dreams per example of the minibatch.
+    """
+
+    samples: int = eqx.field(static=True, default=5)
+    wake_p: float = eqx.field(static=True, default=1.0)
+    wake_q: float = eqx.field(static=True, default=1.0)
+    sleep_q: float = eqx.field(static=True, default=1.0)
+    dreams: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self) -> None:
+        if self.samples < 1:
+            raise UsageError(f"samples must be 1 or more, not {self.samples}")
+        if self.dreams < 1:
+            raise UsageError(
+                f"dreams must be 1 or more, not {self.dreams}; sleep_q=0 switches dreaming off"
+            )
+
+    def __call__(
+        self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
+    ) -> tuple[HelmholtzMachine, Info]:
+        """Gradients of minus the weighted log-probabilities, averaged over the batch."""
+        wake_key, sleep_key = jax.random.split(key)
+
+        def surrogate(model: HelmholtzMachine) -> tuple[Float[Array, ""], Info]:
+            objective, info = self._wake(model, x, wake_key)
+            if self.sleep_q:
+                objective += self.sleep_q * self._sleep(model, x.shape[0], sleep_key)
+            return -objective, info
+
+        return eqx.filter_grad(surrogate, has_aux=True)(model)
+
+    def _wake(
+        self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
+    ) -> tuple[Float[Array, ""], Info]:
+        drawn = importance.draw(model, x, self.samples, key)
+        log_weights = lax.stop_gradient(drawn.log_weights)
+        weights = importance.normalise(log_weights)
+        objective = jnp.zeros(())
+        if self.wake_p:
+            objective += self.wake_p * (weights * drawn.log_p).sum(-1).mean()
+        if self.wake_q:
+            objective += self.wake_q * (weights * drawn.log_q).sum(-1).mean()
+        return objective, _info(drawn, log_weights, weights)
+
+    def _sleep(
+        self, model: HelmholtzMachine, examples: int, key: Key[Array, ""]
+    ) -> Float[Array, ""]:
+        x, h = lax.stop_gradient(model.sample_p(key, examples * self.dreams))
+        # Per example, not per dream: more dreams sharpen this gradient and do not outweigh wake-q's.
+        return model.log_q(h, x).mean()
+
+
+def _info(
+    drawn: importance.Draw, log_weights: Float[Array, "B K"], weights: Float[Array, "B K"]
+) -> Info:
+    latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=True)
+    return Info(
+        log_likelihood=importance.log_likelihood_estimate(log_weights).mean(),
+        bound=importance.variational_bound(log_weights).mean(),
+        effective_samples=importance.effective_sample_size(log_weights).mean(),
+        largest_weight=weights.max(-1).mean(),
+        kl=tuple(lax.stop_gradient(q - p).mean() for q, p in latent_terms),
+    )

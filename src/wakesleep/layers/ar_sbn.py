@@ -1,0 +1,64 @@
+"""The autoregressive sigmoid belief network layer, the building block of DARN."""
+
+from typing import Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Key
+
+from wakesleep.kernels import ar_sbn_sample
+from wakesleep.layers.base import Layer, Options
+from wakesleep.layers.initialisation import Initialisation
+from wakesleep.numerics import logistic_noise
+
+
+class ARSBN(Layer):
+    """P(x_i = 1 | x_<i, y) = σ(W_i y + S_i,<i x_<i + b_i); without parents, an FVSBN.
+
+    Attributes:
+        W: weights from the parents, `[D, C]`.
+        S: autoregressive weights, `[D, D]`; only the strictly lower triangle is ever used.
+        b: biases, `[D]`.
+    """
+
+    W: Float[Array, "D C"]
+    S: Float[Array, "D D"]
+    b: Float[Array, " D"]
+    size: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> Self:
+        """Initial parameters; an AR-SBN has no options."""
+        key_W, key_S = jax.random.split(key)
+        S = jnp.tril(init.weights(key_S, size, size), -1)
+        return cls(init.weights(key_W, size, parents), S, jnp.zeros(size), size, parents)
+
+    @property
+    def options(self) -> Options:
+        """None."""
+        return {}
+
+    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+        """The same layer with b replaced."""
+        return eqx.tree_at(lambda layer: layer.b, self, logits)
+
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*?result D"]:
+        """All logits at once: with x known, the recurrence is a masked matrix product."""
+        return x @ jnp.tril(self.S, -1).T + (y @ self.W.T + self.b)
+
+    def sample_with_log_prob(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """Unit after unit."""
+        c = y @ self.W.T + self.b
+        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
+        x = lax.stop_gradient(ar_sbn_sample(noise, c, jnp.tril(self.S, -1)))
+        return x, self.log_prob(x, y)

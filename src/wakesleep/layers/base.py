@@ -1,0 +1,91 @@
+"""What a layer is: one conditional distribution P(x | y) over a vector of bits."""
+
+import abc
+from collections.abc import Mapping
+from typing import Self
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Key
+
+from wakesleep.numerics import bernoulli_log_prob
+
+Options = Mapping[str, int | float | str]
+
+
+class Layer(eqx.Module):
+    """A distribution over `size` bits given `parents` bits, batched over leading dimensions.
+
+    A top layer has `parents == 0`: it is conditioned on an array whose last dimension is
+    empty, and every formula below holds unchanged.
+
+    Leading dimensions of x and y broadcast. With K samples per example y is `[B, 1, C]` and
+    x `[B, K, D]`, and what depends on y alone is computed once per example.
+
+    To write a new kind, in a file of its own:
+
+    1. Fields: the parameters, then `size` and `parents` as `eqx.field(static=True)`.
+    2. `create`: draw initial parameters with an `Initialisation`; keyword arguments beyond
+       the four given are the options a user can set in an architecture string.
+    3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
+    4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
+    """
+
+    size: eqx.AbstractVar[int]
+    parents: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*?result D"]:
+        """The logit of P(x_i = 1 | x_<i, y) for every i.
+
+        Where a kind does not depend on x, the result has y's leading dimensions alone.
+        """
+
+    @abc.abstractmethod
+    def sample_with_log_prob(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """Draw x and give log P(x | y), in one pass.
+
+        `shape` is the leading shape of the result, to which y's broadcasts; None: y's own.
+        The log-probability can be differentiated with respect to the parameters, x held fixed.
+        """
+
+    @abc.abstractmethod
+    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+        """The same layer with its output bias replaced."""
+
+    @property
+    @abc.abstractmethod
+    def options(self) -> Options:
+        """The options that `create` would need to make this layer's shape again."""
+
+    def sample(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> Float[Array, "*batch D"]:
+        """Draw x ~ P(x | y)."""
+        return self.sample_with_log_prob(key, y, shape)[0]
+
+    def log_prob(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*batch"]:
+        """log P(x | y)."""
+        return bernoulli_log_prob(x, self.conditional_logits(x, y))
+
+    def mean(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> Float[Array, "*batch D"]:
+        """The probability each unit of a fresh sample is drawn with, for pictures."""
+        x = self.sample(key, y, shape)
+        return jax.nn.sigmoid(self.conditional_logits(x, y) + 0 * x)

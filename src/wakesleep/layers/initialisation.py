@@ -1,0 +1,47 @@
+"""How parameters start: `paper`, as the original experiments did, and `default`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Initialisation:
+    """Ranges of initial weights and the constant that factorial biases start at."""
+
+    name: str
+    weight_range: Callable[[int, int], float]
+    factorial_bias: float
+
+    def weights(self, key: Key[Array, ""], fan_out: int, fan_in: int) -> Float[Array, "out in"]:
+        """A matrix `[fan_out, fan_in]`, uniform within the range of its fans."""
+        limit = self.weight_range(fan_in, fan_out)
+        return jax.random.uniform(key, (fan_out, fan_in), jnp.float32, -limit, limit)
+
+
+def _glorot(fan_in: int, fan_out: int) -> float:
+    return float((6.0 / max(fan_in + fan_out, 1)) ** 0.5)
+
+
+def _paper(fan_in: int, fan_out: int) -> float:
+    return _glorot(fan_in, fan_out) / max(fan_in, 1)
+
+
+INITIALISATIONS = {
+    "default": Initialisation("default", weight_range=_glorot, factorial_bias=0.0),
+    "paper": Initialisation("paper", weight_range=_paper, factorial_bias=-1.0),
+}
+
+
+def initialisation(name: str) -> Initialisation:
+    """Look an initialisation up by name."""
+    try:
+        return INITIALISATIONS[name]
+    except KeyError:
+        valid = ", ".join(sorted(INITIALISATIONS))
+        raise UsageError(f"unknown initialisation '{name}'; valid: {valid}") from None

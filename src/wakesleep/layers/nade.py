@@ -1,0 +1,90 @@
+"""The conditional NADE layer."""
+
+from typing import Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.kernels import nade_logits, nade_sample
+from wakesleep.layers.base import Layer, Options
+from wakesleep.layers.initialisation import Initialisation
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+
+
+class NADE(Layer):
+    """P(x_i = 1 | x_<i, y) = σ(V_i σ(W_<i x_<i + U_a y + a) + U_b,i y + b_i), the paper's P^NADE.
+
+    Attributes:
+        W: encoding weights, `[D, H]`: row i joins the hidden layer when x_i = 1.
+        V: decoding weights, `[D, H]`.
+        U_a: weights from the parents to the hidden layer, `[H, C]`.
+        U_b: weights from the parents to the units, `[D, C]`.
+        a: hidden biases, `[H]`.
+        b: unit biases, `[D]`.
+    """
+
+    W: Float[Array, "D H"]
+    V: Float[Array, "D H"]
+    U_a: Float[Array, "H C"]
+    U_b: Float[Array, "D C"]
+    a: Float[Array, " H"]
+    b: Float[Array, " D"]
+    size: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def create(
+        cls,
+        key: Key[Array, ""],
+        size: int,
+        parents: int,
+        init: Initialisation,
+        *,
+        hidden: int | None = None,
+    ) -> Self:
+        """Initial parameters; `hidden` defaults to min(D, C), for a top layer to D."""
+        width = hidden or (min(size, parents) if parents else size)
+        key_W, key_V, key_a, key_b = jax.random.split(key, 4)
+        return cls(
+            W=init.weights(key_W, width, size).T,
+            V=init.weights(key_V, size, width),
+            U_a=init.weights(key_a, width, parents),
+            U_b=init.weights(key_b, size, parents),
+            a=jnp.zeros(width),
+            b=jnp.zeros(size),
+            size=size,
+            parents=parents,
+        )
+
+    @property
+    def options(self) -> Options:
+        """The hidden width."""
+        return {"hidden": self.a.shape[0]}
+
+    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+        """The same layer with b replaced."""
+        return eqx.tree_at(lambda layer: layer.b, self, logits)
+
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*?result D"]:
+        """One pass over the units, the hidden layer growing as it goes."""
+        return nade_logits(x, *self._conditioning(y), self.W, self.V)
+
+    def sample_with_log_prob(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """Unit after unit, the log-probability along the way."""
+        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
+        x, logits = nade_sample(noise, *self._conditioning(y), self.W, self.V)
+        return x, bernoulli_log_prob(x, logits)
+
+    def _conditioning(
+        self, y: Float[Array, "*batch C"]
+    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
+        return y @ self.U_a.T + self.a, y @ self.U_b.T + self.b

@@ -1,0 +1,58 @@
+"""The sigmoid belief network layer: independent units given their parents."""
+
+from typing import Self
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from wakesleep.layers.base import Layer, Options
+from wakesleep.layers.initialisation import Initialisation
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+
+
+class SBN(Layer):
+    """P(x_i = 1 | y) = σ(W_i y + b_i), the paper's P^SBN; without parents, a factorised Bernoulli.
+
+    Attributes:
+        W: weights from the parents, `[D, C]`.
+        b: biases, `[D]`.
+    """
+
+    W: Float[Array, "D C"]
+    b: Float[Array, " D"]
+    size: int = eqx.field(static=True)
+    parents: int = eqx.field(static=True)
+
+    @classmethod
+    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> Self:
+        """Initial parameters; an SBN has no options."""
+        bias = jnp.full(size, init.factorial_bias)
+        return cls(init.weights(key, size, parents), bias, size, parents)
+
+    @property
+    def options(self) -> Options:
+        """None."""
+        return {}
+
+    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+        """The same layer with b replaced."""
+        return eqx.tree_at(lambda layer: layer.b, self, logits)
+
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*?result D"]:
+        """W y + b; x plays no part."""
+        return y @ self.W.T + self.b
+
+    def sample_with_log_prob(
+        self,
+        key: Key[Array, ""],
+        y: Float[Array, "*_ C"],
+        shape: tuple[int, ...] | None = None,
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """All units at once."""
+        logits = y @ self.W.T + self.b
+        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
+        x = (logits > noise).astype(logits.dtype)
+        return x, bernoulli_log_prob(x, logits)
