@@ -1,0 +1,62 @@
+"""Deep directed generative models with binary latent variables, by Reweighted Wake-Sleep.
+
+    >>> import jax, wakesleep as ws
+    >>> model = ws.build("sbn/nade 5-10", features=64, key=jax.random.key(0))
+    >>> ws.sample(model, 3, key=jax.random.key(1)).shape
+    (3, 64)
+
+Names are imported on first use, so that `wakesleep --help` answers without loading JAX.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wakesleep.architecture import build as build
+    from wakesleep.architecture import describe as describe
+    from wakesleep.data import DATASETS as DATASETS
+    from wakesleep.data import Dataset as Dataset
+    from wakesleep.data import load_dataset as load_dataset
+    from wakesleep.errors import DataError as DataError
+    from wakesleep.errors import UsageError as UsageError
+    from wakesleep.errors import WakesleepError as WakesleepError
+    from wakesleep.estimators import ESTIMATORS as ESTIMATORS
+    from wakesleep.estimators import Estimator as Estimator
+    from wakesleep.estimators import Reweighted as Reweighted
+    from wakesleep.evaluation import log_likelihood as log_likelihood
+    from wakesleep.layers import LAYERS as LAYERS
+    from wakesleep.layers import Layer as Layer
+    from wakesleep.model import HelmholtzMachine as HelmholtzMachine
+    from wakesleep.model import sample as sample
+    from wakesleep.storage import load_model as load_model
+    from wakesleep.storage import save_model as save_model
+    from wakesleep.training import Recipe as Recipe
+    from wakesleep.training import fit as fit
+
+_HOMES = {
+    "wakesleep.architecture": ("build", "describe"),
+    "wakesleep.data": ("DATASETS", "Dataset", "load_dataset"),
+    "wakesleep.errors": ("DataError", "UsageError", "WakesleepError"),
+    "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
+    "wakesleep.evaluation": ("log_likelihood",),
+    "wakesleep.layers": ("LAYERS", "Layer"),
+    "wakesleep.model": ("HelmholtzMachine", "sample"),
+    "wakesleep.storage": ("load_model", "save_model"),
+    "wakesleep.training": ("Recipe", "fit"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'wakesleep' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,7 @@ and latents everywhere else run from the data upwards.
 import re
 from dataclasses import dataclass, field
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
@@ -53,7 +54,9 @@ def parse(text: str) -> Architecture:
     """
     found = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
     if not found:
-        raise UsageError(f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}")
+        raise UsageError(
+            f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}"
+        )
     p, q, sizes = found.groups()
     return Architecture(_parse_layer(p), _parse_layer(q), _parse_sizes(sizes, text))
 
@@ -124,7 +127,7 @@ def describe(machine: HelmholtzMachine) -> str:
 
 
 def _spec(layers: tuple[Layer, ...]) -> LayerSpec:
-    """The shortest spec that creates layers of these shapes: options at their default are left out."""
+    """The shortest spec that creates layers of these shapes, defaults left out."""
     conditional = [layer for layer in layers if layer.parents] or list(layers)
     kind, options = kind_of(conditional[0]), dict(conditional[0].options)
     for name in list(options):
@@ -132,7 +135,7 @@ def _spec(layers: tuple[Layer, ...]) -> LayerSpec:
         if _creates(kind, fewer, layers):
             options = fewer
     if not _creates(kind, options, layers):
-        raise UsageError("these layers differ in kind or options: no architecture string describes them")
+        raise UsageError("layers that differ in kind or options have no architecture string")
     return LayerSpec(kind, options)
 
 
@@ -142,7 +145,8 @@ def _creates(kind: str, options: Options, layers: tuple[Layer, ...]) -> bool:
         key = jax.random.key(0)
         return create_layer(kind, key, layer.size, layer.parents, start, options)
 
-    shapes = [jax.eval_shape(lambda layer=layer: recreate(layer)) for layer in layers]
-    return jax.tree.structure(shapes) == jax.tree.structure(list(layers)) and all(
-        a.shape == b.shape for a, b in zip(jax.tree.leaves(shapes), jax.tree.leaves(layers), strict=True)
-    )
+    for layer in layers:
+        other = jax.eval_shape(lambda layer=layer: recreate(layer))
+        if not eqx.tree_equal(jax.eval_shape(lambda layer=layer: layer), other):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Importance weights: ω_k = p(x, h_k) / q(h_k | x) for h_k ~ q(h | x), and all that is made of them.
+"""Importance weights ω_k = p(x, h_k) / q(h_k | x) for h_k ~ q(h | x), and all made of them.
 
 Weights are `[B, K]`, normalised over K for each example, and stay in log space.
 """
@@ -18,7 +18,7 @@ class Draw(NamedTuple):
 
     Attributes:
         h: latents from the layer next to the data upwards, each `[B, K, H]`.
-        log_p_terms: log p₀(x | h₁), …, log p_L(h_L), each `[B, K]` (the top one may be `[B, K]` too).
+        log_p_terms: log p₀(x | h₁), …, log p_L(h_L), each `[B, K]`.
         log_q_terms: log q₁(h₁ | x), …, each `[B, K]`.
     """
 
@@ -42,7 +42,9 @@ class Draw(NamedTuple):
         return self.log_p - self.log_q
 
 
-def draw(model: HelmholtzMachine, x: Float[Array, "B D"], samples: int, key: Key[Array, ""]) -> Draw:
+def draw(
+    model: HelmholtzMachine, x: Float[Array, "B D"], samples: int, key: Key[Array, ""]
+) -> Draw:
     """Draw K latents per example from q and score them (the first half of Algorithm 1)."""
     h, log_q_terms = model.sample_q_with_terms(key, x, samples)
     shape = (x.shape[0], samples)
@@ -63,7 +65,7 @@ def normalise(log_weights: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]
 
 
 def log_likelihood_estimate(log_weights: Float[Array, "*batch K"]) -> Float[Array, "*batch"]:
-    """log p̂(x) = log (1/K) Σ_k ω_k, eq. 1: unbiased before the logarithm, low on average after it."""
+    """log p̂(x) = log (1/K) Σ_k ω_k, eq. 1: its exponential is unbiased, it is low on average."""
     return log_mean_exp(log_weights)
 
 

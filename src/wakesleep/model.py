@@ -108,7 +108,7 @@ class HelmholtzMachine(eqx.Module):
     def log_joint(
         self, x: Float[Array, "*#batch D"], h: Sequence[Float[Array, "*#batch H"]]
     ) -> Float[Array, "*batch"]:
-        """log p(x, h); leading dimensions broadcast, so x may be `[B, 1, D]` beside h `[B, K, H]`."""
+        """log p(x, h); for K samples give x as `[B, 1, D]` beside h `[B, K, H]`."""
         return sum(self.log_joint_terms(x, h), start=jnp.zeros(()))
 
     def log_q(

@@ -75,7 +75,7 @@ class Reweighted(Estimator):
         self, model: HelmholtzMachine, examples: int, key: Key[Array, ""]
     ) -> Float[Array, ""]:
         x, h = lax.stop_gradient(model.sample_p(key, examples * self.dreams))
-        # Per example, not per dream: more dreams sharpen this gradient and do not outweigh wake-q's.
+        # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
         return model.log_q(h, x).mean()
 
 

@@ -3,7 +3,6 @@
 import inspect
 from dataclasses import dataclass
 
-import jax
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
@@ -49,12 +48,11 @@ def create_layer(
     chosen = dict(options or {})
     check_options(kind, chosen)
     units = chosen.pop("units", parents if LAYERS[kind].deterministic else 0)
-    nonlinearity = str(chosen.pop("nonlinearity", "tanh"))
-    if not (units and parents):
-        return LAYERS[kind].layer.create(key, size, parents, init, **chosen)
-    key_inner, key_units = jax.random.split(key)
-    inner = LAYERS[kind].layer.create(key_inner, size, units, init, **chosen)
-    return Deterministic.create(key_units, parents, init, inner=inner, nonlinearity=nonlinearity)
+    if units and parents:
+        layer = LAYERS[kind].layer
+        return Deterministic.create(key, size, parents, init, layer=layer, units=units, **chosen)
+    chosen.pop("nonlinearity", None)
+    return LAYERS[kind].layer.create(key, size, parents, init, **chosen)
 
 
 def check_options(kind: str, options: Options) -> None:
@@ -64,13 +62,17 @@ def check_options(kind: str, options: Options) -> None:
     valid = option_names(kind)
     for name, value in options.items():
         if name not in valid:
-            raise UsageError(f"layer kind '{kind}' has no option '{name}'; valid: {', '.join(valid)}")
+            raise UsageError(
+                f"layer kind '{kind}' has no option '{name}'; valid: {', '.join(valid)}"
+            )
         if name == "nonlinearity":
             if value not in NONLINEARITIES:
                 names = ", ".join(NONLINEARITIES)
                 raise UsageError(f"unknown nonlinearity '{value}'; valid: {names}")
         elif not isinstance(value, int) or value < 1:
-            raise UsageError(f"option {name}={value} of layer kind '{kind}' must be a count of 1 or more")
+            raise UsageError(
+                f"option {name}={value} of layer kind '{kind}' must be a count of 1 or more"
+            )
 
 
 def option_names(kind: str) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """The autoregressive sigmoid belief network layer, the building block of DARN."""
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,28 +24,36 @@ class ARSBN(Layer):
     W: Float[Array, "D C"]
     S: Float[Array, "D D"]
     b: Float[Array, " D"]
-    size: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """D."""
+        return self.W.shape[0]
+
+    @property
+    def parents(self) -> int:
+        """C."""
+        return self.W.shape[1]
 
     @classmethod
-    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> Self:
+    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "ARSBN":
         """Initial parameters; an AR-SBN has no options."""
         key_W, key_S = jax.random.split(key)
         S = jnp.tril(init.weights(key_S, size, size), -1)
-        return cls(init.weights(key_W, size, parents), S, jnp.zeros(size), size, parents)
+        return cls(init.weights(key_W, size, parents), S, jnp.zeros(size))
 
     @property
     def options(self) -> Options:
         """None."""
         return {}
 
-    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+    def with_bias(self, logits: Float[Array, " D"]) -> "ARSBN":
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*?result D"]:
+    ) -> Float[Array, "... D"]:
         """All logits at once: with x known, the recurrence is a masked matrix product."""
         return x @ jnp.tril(self.S, -1).T + (y @ self.W.T + self.b)
 

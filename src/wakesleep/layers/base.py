@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.numerics import bernoulli_log_prob
 
-Options = Mapping[str, int | float | str]
+Options = Mapping[str, Any]
 
 
 class Layer(eqx.Module):
@@ -24,20 +24,32 @@ class Layer(eqx.Module):
 
     To write a new kind, in a file of its own:
 
-    1. Fields: the parameters, then `size` and `parents` as `eqx.field(static=True)`.
+    1. Fields: the parameters; `size` and `parents` read off their shapes.
     2. `create`: draw initial parameters with an `Initialisation`; keyword arguments beyond
        the four given are the options a user can set in an architecture string.
     3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
     4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
     """
 
-    size: eqx.AbstractVar[int]
-    parents: eqx.AbstractVar[int]
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """D, the number of units."""
+
+    @property
+    @abc.abstractmethod
+    def parents(self) -> int:
+        """C, the number of units they are conditioned on; 0 for a top layer."""
+
+    @classmethod
+    @abc.abstractmethod
+    def create(cls, *args: Any, **options: Any) -> "Layer":
+        """`create(key, size, parents, init, *, …options)`: a layer with initial parameters."""
 
     @abc.abstractmethod
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*?result D"]:
+    ) -> Float[Array, "... D"]:
         """The logit of P(x_i = 1 | x_<i, y) for every i.
 
         Where a kind does not depend on x, the result has y's leading dimensions alone.
@@ -57,7 +69,7 @@ class Layer(eqx.Module):
         """
 
     @abc.abstractmethod
-    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+    def with_bias(self, logits: Float[Array, " D"]) -> "Layer":
         """The same layer with its output bias replaced."""
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Self
 
 import equinox as eqx
 import jax
@@ -31,36 +30,51 @@ class Deterministic(Layer):
     c: Float[Array, " U"]
     inner: Layer
     nonlinearity: str = eqx.field(static=True)
-    size: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """D."""
+        return self.inner.size
+
+    @property
+    def parents(self) -> int:
+        """C."""
+        return self.A.shape[1]
 
     @classmethod
     def create(
         cls,
         key: Key[Array, ""],
+        size: int,
         parents: int,
         init: Initialisation,
         *,
-        inner: Layer,
-        nonlinearity: str,
-    ) -> Self:
-        """Units from `parents` to as many as the inner layer takes."""
-        A = init.weights(key, inner.parents, parents)
-        return cls(A, jnp.zeros(inner.parents), inner, nonlinearity, inner.size, parents)
+        layer: type[Layer],
+        units: int,
+        nonlinearity: str = "tanh",
+        **options: int,
+    ) -> "Deterministic":
+        """An inner layer of class `layer` with `units` parents, and the units before it."""
+        key_inner, key_units = jax.random.split(key)
+        inner = layer.create(key_inner, size, units, init, **options)
+        return cls(init.weights(key_units, units, parents), jnp.zeros(units), inner, nonlinearity)
 
     @property
     def options(self) -> Options:
         """The inner layer's, the number of units and their nonlinearity."""
-        own = {"units": self.inner.parents, "nonlinearity": self.nonlinearity}
-        return {**self.inner.options, **own}
+        return {
+            **self.inner.options,
+            "units": self.inner.parents,
+            "nonlinearity": self.nonlinearity,
+        }
 
-    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+    def with_bias(self, logits: Float[Array, " D"]) -> "Deterministic":
         """The same layer with the inner layer's bias replaced."""
         return eqx.tree_at(lambda layer: layer.inner, self, self.inner.with_bias(logits))
 
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*?result D"]:
+    ) -> Float[Array, "... D"]:
         """The inner layer's, given the units."""
         return self.inner.conditional_logits(x, self._units(y))
 

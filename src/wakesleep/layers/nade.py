@@ -1,7 +1,5 @@
 """The conditional NADE layer."""
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -31,8 +29,16 @@ class NADE(Layer):
     U_b: Float[Array, "D C"]
     a: Float[Array, " H"]
     b: Float[Array, " D"]
-    size: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """D."""
+        return self.U_b.shape[0]
+
+    @property
+    def parents(self) -> int:
+        """C."""
+        return self.U_b.shape[1]
 
     @classmethod
     def create(
@@ -43,7 +49,7 @@ class NADE(Layer):
         init: Initialisation,
         *,
         hidden: int | None = None,
-    ) -> Self:
+    ) -> "NADE":
         """Initial parameters; `hidden` defaults to min(D, C), for a top layer to D."""
         width = hidden or (min(size, parents) if parents else size)
         key_W, key_V, key_a, key_b = jax.random.split(key, 4)
@@ -54,8 +60,6 @@ class NADE(Layer):
             U_b=init.weights(key_b, size, parents),
             a=jnp.zeros(width),
             b=jnp.zeros(size),
-            size=size,
-            parents=parents,
         )
 
     @property
@@ -63,13 +67,13 @@ class NADE(Layer):
         """The hidden width."""
         return {"hidden": self.a.shape[0]}
 
-    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+    def with_bias(self, logits: Float[Array, " D"]) -> "NADE":
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*?result D"]:
+    ) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
         return nade_logits(x, *self._conditioning(y), self.W, self.V)
 

@@ -1,7 +1,5 @@
 """The sigmoid belief network layer: independent units given their parents."""
 
-from typing import Self
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -21,27 +19,35 @@ class SBN(Layer):
 
     W: Float[Array, "D C"]
     b: Float[Array, " D"]
-    size: int = eqx.field(static=True)
-    parents: int = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """D."""
+        return self.W.shape[0]
+
+    @property
+    def parents(self) -> int:
+        """C."""
+        return self.W.shape[1]
 
     @classmethod
-    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> Self:
+    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "SBN":
         """Initial parameters; an SBN has no options."""
         bias = jnp.full(size, init.factorial_bias)
-        return cls(init.weights(key, size, parents), bias, size, parents)
+        return cls(init.weights(key, size, parents), bias)
 
     @property
     def options(self) -> Options:
         """None."""
         return {}
 
-    def with_bias(self, logits: Float[Array, " D"]) -> Self:
+    def with_bias(self, logits: Float[Array, " D"]) -> "SBN":
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*?result D"]:
+    ) -> Float[Array, "... D"]:
         """W y + b; x plays no part."""
         return y @ self.W.T + self.b
 
