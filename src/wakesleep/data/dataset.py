@@ -1,0 +1,98 @@
+"""A data set: three tables of bits and what a person needs to know to judge results on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.data.bits import PackedBits
+from wakesleep.data.validation import check_same_width
+from wakesleep.errors import DataError, UsageError
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Bits in the splits train, valid and test; a split may have no rows.
+
+    Attributes:
+        name: the registered name, or the file's.
+        binarisation: how the values became bits; likelihoods compare only under the same one.
+        image_shape: (rows, columns) of the picture a row is, if it is one.
+        column_major: the picture's pixels run down its columns.
+        inverted: the background is 1.
+        entropy: of the distribution the rows were drawn from, in nats, where it is known.
+    """
+
+    name: str
+    train: PackedBits
+    valid: PackedBits
+    test: PackedBits
+    binarisation: str
+    image_shape: tuple[int, int] | None = None
+    column_major: bool = False
+    inverted: bool = False
+    entropy: float | None = None
+
+    def __post_init__(self) -> None:
+        check_same_width(self.splits)
+        if self.image_shape and np.prod(self.image_shape) != self.features:
+            rows, columns = self.image_shape
+            raise DataError(
+                f"data set '{self.name}' has {self.features} columns, which are no images "
+                f"of {rows} x {columns} pixels"
+            )
+
+    @property
+    def features(self) -> int:
+        """The number of columns, D."""
+        return self.train.features
+
+    @property
+    def splits(self) -> dict[str, PackedBits]:
+        """The three tables by name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    def images(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows `[..., D]` as pictures `[..., rows, columns]`, the right way up."""
+        if self.image_shape is None:
+            raise UsageError(f"the rows of data set '{self.name}' are not images")
+        if x.shape[-1] != self.features:
+            raise UsageError(
+                f"images of data set '{self.name}' have {self.features} pixels, not {x.shape[-1]}"
+            )
+        if not self.column_major:
+            return x.reshape(*x.shape[:-1], *self.image_shape)
+        return x.reshape(*x.shape[:-1], *reversed(self.image_shape)).swapaxes(-1, -2)
+
+
+def _always_here() -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A line of the registry.
+
+    Attributes:
+        name: what `load_dataset` knows it by.
+        description: one line for a person.
+        sizes: rows of train, valid and test.
+        features: the number of columns.
+        load: makes the `Dataset`; its parameters are the options a user can give.
+        absence: says in one sentence why it cannot be loaded here, or None.
+    """
+
+    name: str
+    description: str
+    sizes: tuple[int, int, int]
+    features: int
+    load: Callable[..., Dataset]
+    absence: Callable[[], str | None] = _always_here
+
+    def present(self) -> bool:
+        """Whether it can be loaded here."""
+        return self.absence() is None

@@ -1,0 +1,149 @@
+"""Users' own tables: one file, split by seeded fractions, or a file per split."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from wakesleep.data.bits import PackedBits
+from wakesleep.data.dataset import SPLITS, Dataset
+from wakesleep.data.numpy_files import read_numpy
+from wakesleep.data.text_files import SEPARATORS, read_text
+from wakesleep.data.validation import check_same_width, frozen_stream
+from wakesleep.errors import DataError, UsageError
+
+NUMPY_FILES = (".npy", ".npz")
+EXTENSIONS = (*NUMPY_FILES, *SEPARATORS)
+
+Fractions = Sequence[float | int]
+DEFAULT_SPLIT = (0.8, 0.1, 0.1)
+
+
+def load_files(
+    source: str | Path | Mapping[str, str | Path],
+    *,
+    split: Fractions | None = DEFAULT_SPLIT,
+    seed: int = 0,
+    valid: str | Path | None = None,
+    test: str | Path | None = None,
+    image_shape: tuple[int, int] | None = None,
+) -> Dataset:
+    """Make a data set of files of 0 and 1.
+
+    Args:
+        source: a file, or files by split: `{"train": ..., "test": ...}`.
+        split: fractions of train, valid and test for a single table; None puts every row in
+            train. A source that has splits keeps them.
+        seed: decides which rows go where; within a split they stay in the file's order.
+        valid: another file, in which case `source` is all train.
+        test: likewise.
+        image_shape: (rows, columns), if each row is a picture.
+    """
+    paths = _paths(source, valid, test)
+    tables = {name: read_file(path) for name, path in paths.items()}
+    if len(paths) > 1:
+        parts = _separate(tables, paths, split)
+    else:
+        parts = _single(tables["train"], paths["train"], split, seed)
+    return Dataset(
+        paths["train"].stem,
+        train=parts["train"],
+        valid=parts["valid"],
+        test=parts["test"],
+        binarisation="already binary",
+        image_shape=image_shape,
+    )
+
+
+def read_file(path: Path) -> PackedBits | dict[str, PackedBits]:
+    """One table, or several by split where an .npz has arrays named so."""
+    extension = path.suffix.lower()
+    if extension not in EXTENSIONS:
+        raise DataError(
+            f"{path} is of no kind that can be read; valid extensions: {', '.join(EXTENSIONS)}"
+        )
+    if not path.exists():
+        raise DataError(f"there is no file {path}")
+    if not path.is_file():
+        raise DataError(f"{path} is not a file")
+    try:
+        return read_numpy(path) if extension in NUMPY_FILES else read_text(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def split_rows(
+    bits: PackedBits, split: Fractions | None, seed: int, what: str
+) -> dict[str, PackedBits]:
+    """Divide a table by fractions of train, valid and test; a fraction of 0 gives no rows."""
+    fractions = (1.0, 0.0, 0.0) if split is None else tuple(map(float, split))
+    _check_fractions(fractions)
+    ends = [round(len(bits) * sum(fractions[: i + 1])) for i in range(3)]
+    order = frozen_stream(seed).permutation(len(bits))
+    parts = dict(zip(SPLITS, np.split(order, ends[:2]), strict=True))
+    for (name, rows), fraction in zip(parts.items(), fractions, strict=True):
+        if fraction > 0 and not len(rows):
+            raise DataError(
+                f"{what} has {len(bits)} rows, of which a fraction of {fraction:g} leaves none for "
+                f"{name}: give more rows, a larger fraction, or 0"
+            )
+    return {name: bits.take(np.sort(rows)) for name, rows in parts.items()}
+
+
+def check_own_splits(what: str, split: Fractions | None) -> None:
+    """Raise a `UsageError` if fractions were asked for where the splits are given."""
+    if split is not None and tuple(split) != DEFAULT_SPLIT:
+        raise UsageError(f"{what} comes with its own splits: leave the split fractions out")
+
+
+def _check_fractions(fractions: tuple[float, ...]) -> None:
+    proper = len(fractions) == 3 and all(0 <= fraction <= 1 for fraction in fractions)
+    if not proper or not math.isclose(sum(fractions), 1.0, abs_tol=1e-9):
+        given = ", ".join(f"{fraction:g}" for fraction in fractions)
+        raise UsageError(
+            f"split ({given}) must be three fractions for train, valid and test that sum to 1"
+        )
+
+
+def _paths(
+    source: str | Path | Mapping[str, str | Path], valid: str | Path | None, test: str | Path | None
+) -> dict[str, Path]:
+    given = dict(source) if isinstance(source, Mapping) else {"train": source}
+    given.update({name: path for name, path in (("valid", valid), ("test", test)) if path})
+    if "train" not in given or not given.keys() <= set(SPLITS):
+        raise UsageError(
+            "files by split must be named train, valid and test, with train among them, "
+            f"not: {', '.join(given) or 'nothing'}"
+        )
+    return {name: Path(given[name]) for name in SPLITS if name in given}
+
+
+def _single(
+    tables: PackedBits | dict[str, PackedBits], path: Path, split: Fractions | None, seed: int
+) -> dict[str, PackedBits]:
+    if isinstance(tables, PackedBits):
+        return split_rows(tables, split, seed, str(path))
+    check_own_splits(str(path), split)
+    check_same_width({f"{path}, array '{name}'": table for name, table in tables.items()})
+    return _complete(tables)
+
+
+def _separate(
+    tables: Mapping[str, PackedBits | dict[str, PackedBits]],
+    paths: dict[str, Path],
+    split: Fractions | None,
+) -> dict[str, PackedBits]:
+    check_own_splits("a data set of several files", split)
+    parts = {name: table for name, table in tables.items() if isinstance(table, PackedBits)}
+    for name in tables.keys() - parts.keys():
+        raise UsageError(
+            f"{paths[name]} has arrays for several splits, so it must be given alone, not as {name}"
+        )
+    check_same_width({str(paths[name]): table for name, table in parts.items()})
+    return _complete(parts)
+
+
+def _complete(parts: dict[str, PackedBits]) -> dict[str, PackedBits]:
+    nothing = parts["train"].take([])
+    return {name: parts.get(name, nothing) for name in SPLITS}
