@@ -1,0 +1,59 @@
+"""The unit of work: some examples times some samples, one compiled call.
+
+A tile's shape follows from K alone, and its key from its place in the set and among the
+samples. So the same call gives the same numbers whatever the memory, and wherever it was
+interrupted.
+"""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Int, Key
+
+from wakesleep.importance import log_weights
+from wakesleep.model import HelmholtzMachine
+
+ROWS = 1024
+"""Samples in a tile, over all its examples: enough to fill a matrix product."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How K samples per example are cut.
+
+    Attributes:
+        total: K.
+        examples: examples in a tile; more than one only where K is small.
+        samples: samples per example in a tile; the last tile of an example may draw a few
+            too many, which are dropped.
+    """
+
+    total: int
+    examples: int
+    samples: int
+
+    @classmethod
+    def of(cls, samples: int, rows: int = ROWS) -> "Tiling":
+        """Blocks of equal size, as few as possible."""
+        blocks = -(-samples // rows)
+        per_block = -(-samples // blocks)
+        return cls(samples, max(1, rows // per_block), per_block)
+
+    @property
+    def blocks(self) -> int:
+        """Tiles per example."""
+        return -(-self.total // self.samples)
+
+
+@eqx.filter_jit
+def tile_log_weights(
+    model: HelmholtzMachine,
+    x: Float[Array, "E D"],
+    samples: int,
+    key: Key[Array, ""],
+    place: Int[Array, "2"],
+) -> Float[Array, "E S"]:
+    """log ω of one tile; `place` is (tile of examples, block of samples)."""
+    tile_key = jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])
+    return log_weights(model, x, samples, tile_key)
