@@ -19,16 +19,19 @@ def all_latents(machine):
     return tuple(jnp.split(joint, np.cumsum(machine.latent_sizes)[:-1], axis=-1))
 
 
+@eqx.filter_jit
 def exact_log_joint(machine, x):
     """log p(x, h) for every h: `[B, S]`."""
     h = tuple(layer[None] for layer in all_latents(machine))
     return machine.log_joint(x[:, None], h)
 
 
+@eqx.filter_jit
 def exact_log_likelihood(machine, x):
     return jax.nn.logsumexp(exact_log_joint(machine, x), axis=-1)
 
 
+@eqx.filter_jit
 def exact_posterior(machine, x):
     return jax.nn.softmax(exact_log_joint(machine, x), axis=-1)
 
@@ -41,12 +44,14 @@ def sharpen(machine, key, scale=1.5):
     return eqx.combine(jax.tree.unflatten(structure, noisy), machine)
 
 
+@eqx.filter_jit
 def exact_p_gradient(machine, x):
     """∂/∂θ of the mean exact log p(x)."""
     grad = eqx.filter_grad(lambda m: exact_log_likelihood(m, x).mean())(machine)
     return grad.p
 
 
+@eqx.filter_jit
 def exact_wake_q_gradient(machine, x):
     """∂/∂φ of the mean over x of Σ_h p(h | x) log q(h | x)."""
     posterior = exact_posterior(machine, x)
@@ -58,6 +63,7 @@ def exact_wake_q_gradient(machine, x):
     return eqx.filter_grad(objective)(machine).q
 
 
+@eqx.filter_jit
 def exact_sleep_q_gradient(machine):
     """∂/∂φ of Σ_{x,h} p(x, h) log q(h | x)."""
     x = all_bits(machine.features)

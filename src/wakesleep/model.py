@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+import numpy as np
+from jaxtyping import Array, Float, Key, UInt8
 
 from wakesleep.layers import Layer
 
-Latents = tuple[Float[Array, "*batch H"], ...]
-Terms = tuple[Float[Array, "*batch"], ...]
+Latents = tuple[Float[Array, "... _"], ...]
+Terms = tuple[Float[Array, "..."], ...]
 
 
 class HelmholtzMachine(eqx.Module):
@@ -48,7 +49,7 @@ class HelmholtzMachine(eqx.Module):
 
     def sample_p(
         self, key: Key[Array, ""], shape: int | tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Latents]:
+    ) -> tuple[Float[Array, "... D"], Latents]:
         """Dream: (x, h) ~ p(x, h) by ancestral sampling from the top."""
         keys = jax.random.split(key, len(self.p))
         leading = (shape,) if isinstance(shape, int) else shape
@@ -60,7 +61,7 @@ class HelmholtzMachine(eqx.Module):
         x, *h = reversed(values)
         return x, tuple(h)
 
-    def mean_p(self, key: Key[Array, ""], shape: int | tuple[int, ...]) -> Float[Array, "*batch D"]:
+    def mean_p(self, key: Key[Array, ""], shape: int | tuple[int, ...]) -> Float[Array, "... D"]:
         """The pixel probabilities of dreams, as the paper's sample figures show them."""
         key_h, key_x = jax.random.split(key)
         leading = (shape,) if isinstance(shape, int) else shape
@@ -85,7 +86,7 @@ class HelmholtzMachine(eqx.Module):
         return tuple(h), tuple(terms)
 
     def log_joint_terms(
-        self, x: Float[Array, "*#batch D"], h: Sequence[Float[Array, "*#batch H"]]
+        self, x: Float[Array, "... D"], h: Sequence[Float[Array, "... _"]]
     ) -> Terms:
         """log p₀(x | h₁), log p₁(h₁ | h₂), …, log p_L(h_L)."""
         values = (x, *h)
@@ -95,9 +96,7 @@ class HelmholtzMachine(eqx.Module):
             for layer, value, parent in zip(self.p, values, parents, strict=True)
         )
 
-    def log_q_terms(
-        self, h: Sequence[Float[Array, "*#batch H"]], x: Float[Array, "*#batch D"]
-    ) -> Terms:
+    def log_q_terms(self, h: Sequence[Float[Array, "... _"]], x: Float[Array, "... D"]) -> Terms:
         """log q₁(h₁ | x), …, log q_L(h_L | h_{L−1})."""
         below = (x, *h)[: len(h)]
         return tuple(
@@ -106,14 +105,14 @@ class HelmholtzMachine(eqx.Module):
         )
 
     def log_joint(
-        self, x: Float[Array, "*#batch D"], h: Sequence[Float[Array, "*#batch H"]]
-    ) -> Float[Array, "*batch"]:
+        self, x: Float[Array, "... D"], h: Sequence[Float[Array, "... _"]]
+    ) -> Float[Array, "..."]:
         """log p(x, h); for K samples give x as `[B, 1, D]` beside h `[B, K, H]`."""
         return sum(self.log_joint_terms(x, h), start=jnp.zeros(()))
 
     def log_q(
-        self, h: Sequence[Float[Array, "*#batch H"]], x: Float[Array, "*#batch D"]
-    ) -> Float[Array, "*batch"]:
+        self, h: Sequence[Float[Array, "... _"]], x: Float[Array, "... D"]
+    ) -> Float[Array, "..."]:
         """log q(h | x)."""
         return sum(self.log_q_terms(h, x), start=jnp.zeros(()))
 
@@ -124,3 +123,9 @@ class HelmholtzMachine(eqx.Module):
         """
         log_odds = jnp.log(mean) - jnp.log1p(-mean)
         return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(log_odds))
+
+
+def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
+    """Draw n vectors of bits from the model."""
+    x, _ = eqx.filter_jit(HelmholtzMachine.sample_p)(model, key, n)
+    return np.asarray(x, np.uint8)

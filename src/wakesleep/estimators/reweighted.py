@@ -31,9 +31,9 @@ class Reweighted(Estimator):
     """
 
     samples: int = eqx.field(static=True, default=5)
-    wake_p: float = eqx.field(static=True, default=1.0)
-    wake_q: float = eqx.field(static=True, default=1.0)
-    sleep_q: float = eqx.field(static=True, default=1.0)
+    wake_p: float | int = eqx.field(static=True, default=1.0)
+    wake_q: float | int = eqx.field(static=True, default=1.0)
+    sleep_q: float | int = eqx.field(static=True, default=1.0)
     dreams: int = eqx.field(static=True, default=1)
 
     def __check_init__(self) -> None:

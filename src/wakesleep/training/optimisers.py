@@ -1,0 +1,56 @@
+"""Optax transformations for a phase, with the learning rate given anew at every step.
+
+The rate is an argument and not a schedule inside the optimiser's state, so that a resumed or
+extended run takes it from its place in the recipe and from nothing else.
+"""
+
+from typing import Any
+
+import jax
+import optax
+from jaxtyping import Array, Float
+
+from wakesleep.model import HelmholtzMachine
+from wakesleep.recipe import Recipe
+
+MOMENTUM = 0.95
+
+
+def build_optimiser(phase: Recipe) -> optax.GradientTransformationExtraArgs:
+    """The optimiser of a phase; `update` takes the step's `learning_rate`."""
+    clip = [optax.clip_by_global_norm(phase.clip)] if phase.clip else []
+    decay = [optax.add_decayed_weights(phase.weight_decay)] if phase.weight_decay else []
+    rate = _scale_by_given_rate(phase)
+    if phase.optimiser == "adam":
+        return optax.chain(*clip, optax.scale_by_adam(), *decay, rate)
+    # The paper's rates are for gradients summed over the minibatch, ours are means; and its
+    # rate enters the momentum buffer with the gradient: d ← β d + (1 − β) · rate · Σ g.
+    damped = optax.ema(MOMENTUM, debias=False)
+    return optax.chain(*clip, optax.scale(float(phase.batch_size)), *decay, rate, damped)
+
+
+def q_rate(phase: Recipe) -> float:
+    """The rate of q relative to learning_rate; its two updates share one momentum buffer."""
+    return max(phase.rate_wake_q, phase.rate_sleep_q)
+
+
+def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs:
+    def init(params: Any) -> optax.EmptyState:
+        del params
+        return optax.EmptyState()
+
+    def update(
+        updates: HelmholtzMachine,
+        state: optax.EmptyState,
+        params: Any = None,
+        *,
+        learning_rate: Float[Array, ""],
+        **unused: Any,
+    ) -> tuple[HelmholtzMachine, optax.EmptyState]:
+        del params, unused
+        rate_p, rate_q = learning_rate * phase.rate_p, learning_rate * q_rate(phase)
+        p = jax.tree.map(lambda u: -rate_p * u, updates.p)
+        q = jax.tree.map(lambda u: -rate_q * u, updates.q)
+        return HelmholtzMachine(p, q), state
+
+    return optax.GradientTransformationExtraArgs(init, update)
