@@ -11,7 +11,7 @@ Values = npt.NDArray[np.float64]
 class Accumulator:
     """Sums over the log weights of some examples, fed block after block.
 
-    ω and ω² are summed relative to the largest weight seen so far, so that nothing
+    Powers of ω are summed relative to the largest weight seen so far, so that nothing
     overflows and the sums of 100,000 weights keep float64's digits.
 
     Attributes:
@@ -19,6 +19,7 @@ class Accumulator:
         largest: max_k log ω_k, `[E]`.
         sums: Σ_k ω_k / ω_max, `[E]`.
         squares: Σ_k (ω_k / ω_max)², `[E]`.
+        fourths: Σ_k (ω_k / ω_max)⁴, `[E]`.
         logs: Σ_k log ω_k, `[E]`.
     """
 
@@ -27,6 +28,7 @@ class Accumulator:
         self.largest = np.full(examples, -np.inf)
         self.sums = np.zeros(examples)
         self.squares = np.zeros(examples)
+        self.fourths = np.zeros(examples)
         self.logs = np.zeros(examples)
 
     def add(self, log_weights: npt.NDArray[Any]) -> None:
@@ -35,9 +37,11 @@ class Accumulator:
         largest = np.maximum(self.largest, block.max(axis=1))
         shrink = np.exp(self.largest - largest)
         weights = np.exp(block - largest[:, None])
+        squares = np.square(weights)
         self.count += block.shape[1]
         self.sums = self.sums * shrink + weights.sum(axis=1)
-        self.squares = self.squares * shrink**2 + np.square(weights).sum(axis=1)
+        self.squares = self.squares * shrink**2 + squares.sum(axis=1)
+        self.fourths = self.fourths * shrink**4 + np.square(squares).sum(axis=1)
         self.logs += block.sum(axis=1)
         self.largest = largest
 
@@ -68,3 +72,13 @@ class Accumulator:
         # Equal weights give an ESS of K up to rounding, on either side.
         excess = np.maximum(self.count / self.effective_samples - 1, 0)
         return excess / (self.count - 1)
+
+    @property
+    def cautious_variances(self) -> Values:
+        """`relative_variances` plus two standard errors of that estimate itself.
+
+        It hangs on Σ ω², in effect a mean over (Σ ω²)² / Σ ω⁴ weights. Where a single one
+        decides, this is three times the plain estimate.
+        """
+        deciding = self.squares**2 / self.fourths
+        return self.relative_variances * (1 + 2 / np.sqrt(deciding))

@@ -1,73 +1,88 @@
 """log p(x) of a data set under a machine."""
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-import numpy.typing as npt
+import jax
 from jaxtyping import Array, Key
 
-from wakesleep.data import PackedBits, as_bits, check_width
+from wakesleep.data import as_bits, check_width
 from wakesleep.errors import UsageError
-from wakesleep.evaluation.accumulator import Accumulator
+from wakesleep.evaluation.checkpoint import Checkpoint, fingerprint
+from wakesleep.evaluation.exact import Enumeration
 from wakesleep.evaluation.result import LogLikelihood
-from wakesleep.evaluation.tiles import Tiling, tile_log_weights
+from wakesleep.evaluation.sampling import ImportanceSampling
+from wakesleep.evaluation.tiles import Tiling, tile_bytes, tile_rows
+from wakesleep.evaluation.workers import Evaluator, Progress, evaluate_all, workers_within
 from wakesleep.model import HelmholtzMachine
+
+METHODS = ("importance", "exact")
 
 
 def log_likelihood(
-    model: HelmholtzMachine, data: Any, samples: int = 1_000, *, key: Key[Array, ""]
+    model: HelmholtzMachine,
+    data: Any,
+    samples: int = 1_000,
+    *,
+    key: Key[Array, ""] | None = None,
+    method: str = "importance",
+    tolerance: float | int | None = None,
+    memory: float | int = 2e9,
+    checkpoint: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> LogLikelihood:
-    """Estimate log p(x) of every row of `data` by importance sampling from q, eq. 1.
+    """log p(x) of every row of `data`: by importance sampling from q (eq. 1), or exactly.
+
+    The same model, data, samples, tolerance and key give the same numbers to the bit,
+    whatever the memory, and whether or not the evaluation was interrupted.
 
     Args:
         model: the machine.
-        data: `[N, D]` of 0 and 1.
-        samples: K per row.
-        key: the randomness; the same key gives the same numbers.
+        data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix.
+        samples: K per row; with a tolerance, the most that a row may take.
+        key: the randomness; "exact" needs none.
+        method: "importance", or "exact" by listing the latent states of a small machine.
+        tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
+            are credibly below this many nats, instead of always drawing K samples.
+        memory: bytes the process should stay within.
+        checkpoint: a file to keep finished rows in; if it exists, the evaluation continues
+            from it.
+        progress: called with the numbers of rows done and in all.
+
+    >>> import jax, wakesleep as ws
+    >>> model = ws.build("sbn/sbn 2-3", features=4, key=jax.random.key(0))
+    >>> exact = ws.log_likelihood(model, [[0, 1, 1, 0]], method="exact")
+    >>> score = ws.log_likelihood(model, [[0, 1, 1, 0]], samples=100, key=jax.random.key(1))
+    >>> bool(abs(score.mean - exact.mean) < 0.1)
+    True
     """
-    if samples < 1:
-        raise UsageError(f"samples is {samples}, but it must be at least 1")
+    _check_options(samples, key, method, tolerance)
     bits = as_bits(data, "data")
     check_width(bits, model.features, "data")
-    tiling = Tiling.of(samples)
-    parts = [
-        _evaluate(model, x, tiling, key, tile)[:rows]
-        for tile, (x, rows) in enumerate(_padded_tiles(bits, tiling.examples))
-    ]
-    return _result(np.concatenate(parts).T, samples)
+    evaluator: Evaluator
+    if key is None or method == "exact":
+        evaluator = Enumeration.of(model)
+    else:
+        limit = None if tolerance is None else float(tolerance)
+        evaluator = ImportanceSampling(model, Tiling.of(samples, tile_rows(model)), key, limit)
+    store = None
+    if checkpoint is not None:
+        key_data = None if key is None else jax.random.key_data(key).tolist()
+        settings = (method, samples, tolerance, key_data)
+        store = Checkpoint(Path(checkpoint), fingerprint(model, bits, *settings))
+    workers = workers_within(int(memory), tile_bytes(model))
+    records = evaluate_all(evaluator, bits, workers=workers, checkpoint=store, progress=progress)
+    return LogLikelihood(records, method)
 
 
-def _padded_tiles(bits: PackedBits, examples: int) -> Iterator[tuple[npt.NDArray[Any], int]]:
-    """Every row once; the last tile is filled up with zeros, so that one shape is compiled."""
-    for start in range(0, len(bits), examples):
-        rows = bits[start : start + examples].astype(np.float32)
-        yield np.pad(rows, ((0, examples - len(rows)), (0, 0))), len(rows)
-
-
-def _evaluate(
-    model: HelmholtzMachine, x: npt.NDArray[Any], tiling: Tiling, key: Key[Array, ""], tile: int
-) -> npt.NDArray[np.float64]:
-    accumulator = Accumulator(len(x))
-    for block in range(tiling.blocks):
-        place = jnp.asarray([tile, block], jnp.int32)
-        weights = tile_log_weights(model, jnp.asarray(x), tiling.samples, key, place)
-        accumulator.add(np.asarray(weights)[:, : tiling.total - accumulator.count])
-    variances = accumulator.relative_variances
-    return np.stack(
-        [
-            accumulator.log_likelihoods,
-            np.sqrt(variances),
-            -variances / 2,
-            accumulator.bounds,
-            accumulator.effective_samples,
-        ],
-        axis=1,
-    )
-
-
-def _result(columns: npt.NDArray[np.float64], samples: int) -> LogLikelihood:
-    values, standard_errors, biases, bounds, effective_samples = columns
-    counts = np.full(len(values), samples)
-    return LogLikelihood(values, standard_errors, biases, bounds, effective_samples, counts)
+def _check_options(
+    samples: int, key: Key[Array, ""] | None, method: str, tolerance: float | int | None
+) -> None:
+    if method not in METHODS:
+        raise UsageError(f"method '{method}' is unknown; valid: {', '.join(METHODS)}")
+    if method == "importance" and key is None:
+        raise UsageError("importance sampling needs a key, such as key=jax.random.key(0)")
+    if samples < 1:
+        raise UsageError(f"samples is {samples}, but it must be at least 1")
+    if tolerance is not None and not tolerance > 0:
+        raise UsageError(f"tolerance is {tolerance}, but it must be above 0")

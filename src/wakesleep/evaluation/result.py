@@ -1,12 +1,19 @@
 """What an evaluation finds: numbers per example, and the set's mean with its interval."""
 
+import csv
+import io
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-Values = npt.NDArray[np.float64]
+from wakesleep.errors import DataError, UsageError
+from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.evaluation.tail import UNRELIABLE
+from wakesleep.storage import write_atomically
 
 LEVEL = 0.95
 
@@ -15,29 +22,64 @@ LEVEL = 0.95
 class LogLikelihood:
     """log p(x) of every example of a set, in nats, and how far it may be off.
 
+    `log p̂` is low on average: its logarithm lowers the mean of p̂ by half its relative
+    variance, to leading order. Nothing here is corrected for that; `bias` is the estimate,
+    and the intervals are widened by it.
+
     Attributes:
-        values: log p̂(x), `[N]`.
-        standard_errors: the Monte-Carlo standard error of each (delta method); nan for K = 1.
-        biases: the estimated bias of each, never above 0: taking the logarithm of p̂ lowers
-            its mean by half its relative variance, to leading order.
-        bounds: the single-sample variational bound of each.
-        effective_samples: (Σ ω)² / Σ ω² of each.
-        samples: how many samples were drawn for each.
+        records: one line per example, `[N]`, of type `RECORD`.
+        method: "importance" or "exact".
     """
 
-    values: Values
-    standard_errors: Values
-    biases: Values
-    bounds: Values
-    effective_samples: Values
-    samples: npt.NDArray[np.int64]
+    records: Records
+    method: str
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.records)
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """log p̂(x), `[N]`."""
+        return self.records["value"]
+
+    @property
+    def standard_errors(self) -> npt.NDArray[np.float64]:
+        """The Monte-Carlo standard error of each value (delta method), `[N]`; nan for K = 1."""
+        return self.records["standard_error"]
+
+    @property
+    def biases(self) -> npt.NDArray[np.float64]:
+        """The estimated bias of each value, never above 0, `[N]`; nan for K = 1."""
+        return self.records["bias"]
+
+    @property
+    def bounds(self) -> npt.NDArray[np.float64]:
+        """The single-sample variational bound of each example, `[N]`."""
+        return self.records["bound"]
+
+    @property
+    def effective_samples(self) -> npt.NDArray[np.float64]:
+        """(Σ ω)² / Σ ω² of each example, `[N]`; nan where nothing was sampled."""
+        return self.records["effective_samples"]
+
+    @property
+    def pareto_k(self) -> npt.NDArray[np.float64]:
+        """The tail shape of each example's weights, `[N]`; nan where no tail can be fitted."""
+        return self.records["pareto_k"]
+
+    @property
+    def samples(self) -> npt.NDArray[np.int64]:
+        """How many samples were drawn for each example, `[N]`; 0 for the exact method."""
+        return self.records["samples"]
+
+    @property
+    def unreliable(self) -> npt.NDArray[np.bool_]:
+        """Which examples have a Pareto k above 0.7: their errors are larger than stated."""
+        return self.pareto_k > UNRELIABLE
 
     @property
     def mean(self) -> float:
-        """The mean of log p̂(x) over the set: what the paper reports, with the sign changed."""
+        """The mean of log p̂(x) over the set: minus the NLL of the paper's tables."""
         return float(self.values.mean())
 
     @property
@@ -47,17 +89,16 @@ class LogLikelihood:
 
     @property
     def bias(self) -> float:
-        """The estimated bias of the mean."""
+        """The estimated bias of the mean, never above 0."""
         return float(self.biases.mean())
 
     @property
     def monte_carlo_error(self) -> float:
         """Half width of the 95% interval for the mean of log p(x) over these very examples.
 
-        Noise and estimated bias are added: averaging over examples shrinks only the noise.
+        Noise and bias are added: averaging over examples shrinks only the noise.
         """
-        noise = np.sqrt(np.square(self.standard_errors).sum()) / len(self)
-        return float(_normal_quantile() * noise - self.bias)
+        return self._noise - self.bias
 
     @property
     def test_set_error(self) -> float:
@@ -68,18 +109,88 @@ class LogLikelihood:
         if len(self) == 1:
             return float("nan")
         noise = np.square(self.standard_errors).mean()
-        spread = max(self.values.var(ddof=1) - noise, 0.0)
-        return float(_student_quantile(len(self) - 1) * np.sqrt(spread / len(self)))
+        spread = np.maximum(self.values.var(ddof=1) - noise, 0.0)
+        return _quantile(len(self) - 1) * float(np.sqrt(spread / len(self)))
 
     @property
     def confidence(self) -> float:
         """Half width of the 95% interval for the mean over all data, both errors together."""
-        return float(np.hypot(self.test_set_error, self.monte_carlo_error))
+        return float(np.hypot(self.test_set_error, self._noise)) - self.bias
+
+    @property
+    def _noise(self) -> float:
+        return _quantile(np.inf) * float(np.sqrt(np.square(self.standard_errors).sum())) / len(self)
+
+    def take(self, indices: npt.ArrayLike) -> "LogLikelihood":
+        """The result for some of the examples."""
+        return LogLikelihood(self.records[np.asarray(indices)], self.method)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The set's numbers as plain values for JSON; None stands for nan."""
+        numbers = {
+            "mean": self.mean,
+            "confidence": self.confidence,
+            "test_set_error": self.test_set_error,
+            "monte_carlo_error": self.monte_carlo_error,
+            "bias": self.bias,
+            "bound": self.bound,
+            "samples_per_example": float(self.samples.mean()),
+            "median_effective_samples": float(np.median(self.effective_samples)),
+            "largest_pareto_k": _largest(self.pareto_k),
+        }
+        return {
+            "method": self.method,
+            "unit": "nats",
+            "level": LEVEL,
+            "examples": len(self),
+            **{name: None if np.isnan(value) else value for name, value in numbers.items()},
+            "unreliable_examples": int(self.unreliable.sum()),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the numbers per example, as .npz (which `load` reads) or .csv."""
+        target = Path(path)
+        if target.suffix == ".npz":
+            write_atomically(target, self._npz())
+        elif target.suffix == ".csv":
+            write_atomically(target, self._csv().encode())
+        else:
+            raise UsageError(f"{target} must end in .npz or .csv")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "LogLikelihood":
+        """Read what `save` wrote as .npz."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                columns = {name: archive[name] for name in RECORD.names or ()}
+                method = str(archive["method"])
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise DataError(f"{path} is no saved evaluation: {error}") from error
+        records = np.empty(len(columns["value"]), RECORD)
+        for name, column in columns.items():
+            records[name] = column
+        return cls(records, method)
+
+    def _npz(self) -> bytes:
+        columns = {name: self.records[name] for name in RECORD.names or ()}
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, method=np.array(self.method), **columns)
+        return file.getvalue()
+
+    def _csv(self) -> str:
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["example", *(RECORD.names or ())])
+        writer.writerows([i, *row] for i, row in enumerate(self.records.tolist(), start=1))
+        return file.getvalue()
 
 
-def _student_quantile(degrees: int) -> float:
+def _quantile(degrees: float | int) -> float:
+    """Student's: half the width of the interval, in standard errors."""
     return float(stdtrit(degrees, (1 + LEVEL) / 2))
 
 
-def _normal_quantile() -> float:
-    return float(stdtrit(np.inf, (1 + LEVEL) / 2))
+def _largest(values: npt.NDArray[np.float64]) -> float:
+    """The maximum of what is not nan."""
+    known = values[~np.isnan(values)]
+    return float(known.max()) if len(known) else float("nan")

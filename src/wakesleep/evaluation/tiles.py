@@ -1,8 +1,8 @@
 """The unit of work: some examples times some samples, one compiled call.
 
-A tile's shape follows from K alone, and its key from its place in the set and among the
-samples. So the same call gives the same numbers whatever the memory, and wherever it was
-interrupted.
+A tile's shape follows from the machine and K alone, and its key from its place in the set
+and among the samples. So the same arguments give the same numbers, to the bit, whatever the
+memory budget and wherever an evaluation was interrupted.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,26 @@ from wakesleep.model import HelmholtzMachine
 ROWS = 1024
 """Samples in a tile, over all its examples: enough to fill a matrix product."""
 
+FEWEST_ROWS = 16
+
+LARGEST_ARRAY = 1 << 26
+"""Bytes of a tile's widest array; only machines with layers above 16,384 units come near."""
+
+ARRAYS_ALIVE = 8
+"""Arrays of a layer's width that a tile holds at a time, generously."""
+
+
+def tile_rows(model: HelmholtzMachine) -> int:
+    """Samples in a tile of this machine."""
+    widest = max(model.features, *model.latent_sizes)
+    return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * widest)))
+
+
+def tile_bytes(model: HelmholtzMachine) -> int:
+    """Memory that one tile takes, roughly and from above."""
+    width = model.features + 2 * sum(model.latent_sizes)
+    return 4 * ARRAYS_ALIVE * tile_rows(model) * width
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -25,8 +45,8 @@ class Tiling:
     Attributes:
         total: K.
         examples: examples in a tile; more than one only where K is small.
-        samples: samples per example in a tile; the last tile of an example may draw a few
-            too many, which are dropped.
+        samples: samples per example in a tile. The last tile of an example may draw a few
+            too many, which are dropped: one shape is compiled.
     """
 
     total: int
@@ -34,7 +54,7 @@ class Tiling:
     samples: int
 
     @classmethod
-    def of(cls, samples: int, rows: int = ROWS) -> "Tiling":
+    def of(cls, samples: int, rows: int) -> "Tiling":
         """Blocks of equal size, as few as possible."""
         blocks = -(-samples // rows)
         per_block = -(-samples // blocks)

@@ -1,0 +1,135 @@
+"""Exact log p(x) of small machines, by listing their latent states.
+
+Layers are summed out one at a time from the top: the tables of log p(h_l) over the states
+of each layer do not depend on x, so only the states of the layer next to the data are
+listed again for every example. In the same pass the exact variational bound
+E_q[log p(x, h) − log q(h | x)] is split as log p(x | h₁) − log q(h₁ | x) + V₁(h₁) under q, with
+
+    V_l(h_l) = E_q(h_{l+1} | h_l) [log p(h_l | h_{l+1}) − log q(h_{l+1} | h_l) + V_{l+1}(h_{l+1})].
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Float
+from scipy.special import logsumexp
+
+from wakesleep.errors import UsageError
+from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.evaluation.tiles import tile_rows
+from wakesleep.layers import Layer
+from wakesleep.model import HelmholtzMachine
+
+Values = npt.NDArray[np.float64]
+
+MOST_BITS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """log p(x) of a tile of examples.
+
+    Attributes:
+        model: the machine.
+        block: how many states of the first latent layer are listed at a time.
+        log_prior: log p(h₁) of every state, `[2^H]`.
+        prior_bound: V₁(h₁) of every state, `[2^H]`.
+    """
+
+    model: HelmholtzMachine
+    block: int
+    log_prior: Values
+    prior_bound: Values
+
+    @classmethod
+    def of(cls, model: HelmholtzMachine) -> "Enumeration":
+        """Sum out all latent layers but the first."""
+        bits = sum(model.latent_sizes)
+        if bits > MOST_BITS:
+            raise UsageError(
+                f"method 'exact' lists all states of up to {MOST_BITS} latent bits, but this "
+                f"machine has {bits}: use importance sampling"
+            )
+        rows = tile_rows(model)
+        return cls(model, min(rows, 2 ** model.latent_sizes[0]), *_prior(model, rows))
+
+    @property
+    def examples(self) -> int:
+        """How many examples each call takes."""
+        return max(1, tile_rows(self.model) // self.block)
+
+    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+        """Evaluate the tile of examples `x` `[E, D]`; gives up early when `stop` is set."""
+        values, bounds = np.full(len(x), -np.inf), np.zeros(len(x))
+        for part, states in _state_blocks(self.model.latent_sizes[0], self.block):
+            log_p, log_q = _score(self.model.p[0], self.model.q[0], jnp.asarray(x), states)
+            values = np.logaddexp(values, logsumexp(log_p + self.log_prior[part], axis=1))
+            bounds += (np.exp(log_q) * (log_p - log_q + self.prior_bound[part])).sum(axis=1)
+            if stop.is_set():
+                break
+        return self._records(values, bounds)
+
+    def _records(self, values: Values, bounds: Values) -> Records:
+        records = np.zeros(len(values), RECORD)
+        records["value"] = values
+        records["bound"] = bounds
+        records["effective_samples"] = np.nan
+        records["pareto_k"] = np.nan
+        return records
+
+
+def _prior(model: HelmholtzMachine, rows: int) -> tuple[Values, Values]:
+    """log p(h₁) and V₁(h₁) of all states, from the top downwards."""
+    _, every = next(_state_blocks(model.latent_sizes[-1], 2 ** model.latent_sizes[-1]))
+    log_prior = np.asarray(model.p[-1].log_prob(every, jnp.zeros(0)), np.float64)
+    bound = log_prior
+    for p, q in zip(model.p[-2:0:-1], model.q[:0:-1], strict=True):
+        log_prior, bound = _layer_below(p, q, log_prior, bound, rows)
+    return log_prior, bound
+
+
+def _layer_below(
+    p: Layer, q: Layer, log_prior: Values, bound: Values, rows: int
+) -> tuple[Values, Values]:
+    """The tables of one layer from those of the layer above it."""
+    _, above = next(_state_blocks(p.parents, 2**p.parents))
+    block = min(2**p.size, max(1, rows // 2**p.parents))
+    priors, bounds = [], []
+    for _, states in _state_blocks(p.size, block):
+        log_p, log_q = _score(p, q, states, above)
+        priors.append(logsumexp(log_p + log_prior, axis=1))
+        bounds.append((np.exp(log_q) * (log_p - log_q + bound)).sum(axis=1))
+    return np.concatenate(priors), np.concatenate(bounds)
+
+
+def _score(
+    p: Layer, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
+) -> tuple[Values, Values]:
+    """log p(below | above) and log q(above | below) of all pairs, `[E, S]`."""
+    log_p, log_q = _score_on_device(p, q, below, above)
+    return np.asarray(log_p, np.float64), np.asarray(log_q, np.float64)
+
+
+@eqx.filter_jit
+def _score_on_device(
+    p: Layer, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
+) -> tuple[Float[Array, "E S"], Float[Array, "E S"]]:
+    return (
+        p.log_prob(below[:, None], above[None]),
+        q.log_prob(above[None], below[:, None]),
+    )
+
+
+def _state_blocks(size: int, block: int) -> Iterator[tuple[slice, Float[Array, "S H"]]]:
+    """All vectors of `size` bits, in blocks."""
+    places = np.arange(size)
+    for start in range(0, 2**size, block):
+        numbers = np.arange(start, min(start + block, 2**size))
+        states = (numbers[:, None] >> places) & 1
+        yield slice(start, start + len(numbers)), jnp.asarray(states, jnp.float32)

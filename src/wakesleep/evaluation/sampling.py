@@ -1,0 +1,84 @@
+"""log p̂(x) by importance sampling, with as many samples as asked for or as it takes."""
+
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Key
+
+from wakesleep.evaluation.accumulator import Accumulator
+from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.evaluation.tail import UNRELIABLE, Tail
+from wakesleep.evaluation.tiles import Tiling, tile_log_weights
+from wakesleep.model import HelmholtzMachine
+
+
+@dataclass(frozen=True)
+class ImportanceSampling:
+    """log p̂(x) of a tile of examples.
+
+    With a tolerance, an example is looked at after 1, 2, 4, 8, … blocks of samples and left
+    when its numbers are good enough. Looking seldom, and asking for more than the plain
+    standard error to be small, is what keeps the stopping itself from biasing the result:
+    an example whose large weights have not been met yet looks better than it is.
+    """
+
+    model: HelmholtzMachine
+    tiling: Tiling
+    key: Key[Array, ""]
+    tolerance: float | None = None
+
+    @property
+    def examples(self) -> int:
+        """How many examples each call takes."""
+        return self.tiling.examples
+
+    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+        """Evaluate the tile of examples `x` `[E, D]`; gives up early when `stop` is set."""
+        sums, tail = Accumulator(len(x)), Tail(len(x), self.tiling.total)
+        for block in range(self.tiling.blocks):
+            log_weights = self._draw(x, tile, block)[:, : self.tiling.total - sums.count]
+            sums.add(log_weights)
+            tail.add(log_weights)
+            if stop.is_set() or self._enough(block + 1, sums, tail):
+                break
+        return _records(sums, tail)
+
+    def _draw(self, x: npt.NDArray[Any], tile: int, block: int) -> npt.NDArray[Any]:
+        place = jnp.asarray([tile, block], jnp.int32)
+        return np.asarray(
+            tile_log_weights(self.model, jnp.asarray(x), self.tiling.samples, self.key, place)
+        )
+
+    def _enough(self, blocks: int, sums: Accumulator, tail: Tail) -> bool:
+        is_power_of_two = blocks & (blocks - 1) == 0
+        if self.tolerance is None or not is_power_of_two:
+            return False
+        return within_tolerance(sums, tail, self.tolerance)
+
+
+def within_tolerance(sums: Accumulator, tail: Tail, tolerance: float) -> bool:
+    """Whether standard error and bias are below the tolerance, and can be believed to be.
+
+    Both come from the variance estimate plus two standard errors of its own, and count only
+    where the weights' tail is light enough (Pareto k) for a variance to mean anything.
+    """
+    variances = sums.cautious_variances
+    small = (np.sqrt(variances) <= tolerance) & (variances / 2 <= tolerance)
+    return bool(small.all() and not (tail.pareto_k() > UNRELIABLE).any())
+
+
+def _records(sums: Accumulator, tail: Tail) -> Records:
+    records = np.empty(len(sums.sums), RECORD)
+    variances = sums.relative_variances
+    records["value"] = sums.log_likelihoods
+    records["standard_error"] = np.sqrt(variances)
+    records["bias"] = -variances / 2
+    records["bound"] = sums.bounds
+    records["effective_samples"] = sums.effective_samples
+    records["pareto_k"] = tail.pareto_k()
+    records["samples"] = sums.count
+    return records
