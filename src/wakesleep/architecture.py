@@ -8,7 +8,6 @@ and latents everywhere else run from the data upwards.
 import re
 from dataclasses import dataclass, field
 
-import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
@@ -145,8 +144,7 @@ def _creates(kind: str, options: Options, layers: tuple[Layer, ...]) -> bool:
         key = jax.random.key(0)
         return create_layer(kind, key, layer.size, layer.parents, start, options)
 
-    for layer in layers:
-        other = jax.eval_shape(lambda layer=layer: recreate(layer))
-        if not eqx.tree_equal(jax.eval_shape(lambda layer=layer: layer), other):
-            return False
-    return True
+    def shapes(tree: tuple[Layer, ...]) -> tuple[object, list[tuple[int, ...]]]:
+        return jax.tree.structure(tree), [leaf.shape for leaf in jax.tree.leaves(tree)]
+
+    return shapes(layers) == shapes(jax.eval_shape(lambda: tuple(map(recreate, layers))))

@@ -129,3 +129,10 @@ def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.
     """Draw n vectors of bits from the model."""
     x, _ = eqx.filter_jit(HelmholtzMachine.sample_p)(model, key, n)
     return np.asarray(x, np.uint8)
+
+
+def sample_means(
+    model: HelmholtzMachine, n: int, *, key: Key[Array, ""]
+) -> Float[np.ndarray, "n D"]:
+    """The probabilities that the bits of n samples are drawn with, as the paper's figures show."""
+    return np.asarray(eqx.filter_jit(HelmholtzMachine.mean_p)(model, key, n))

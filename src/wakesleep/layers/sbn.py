@@ -33,7 +33,7 @@ class SBN(Layer):
     @classmethod
     def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "SBN":
         """Initial parameters; an SBN has no options."""
-        bias = jnp.full(size, init.factorial_bias)
+        bias = jnp.full(size, init.factorial_bias, jnp.float32)
         return cls(init.weights(key, size, parents), bias)
 
     @property

@@ -27,7 +27,14 @@ from wakesleep.training.events import (
 )
 from wakesleep.training.loop import Metrics, Plan, TrainState, Work, run_steps
 from wakesleep.training.optimisers import build_optimiser, q_rate
-from wakesleep.training.snapshot import Arrays, Best, Position, Snapshot, zero_metrics
+from wakesleep.training.snapshot import (
+    Arrays,
+    Best,
+    Position,
+    Snapshot,
+    first_arrays,
+    zero_metrics,
+)
 from wakesleep.training.validation import Validation
 
 
@@ -71,7 +78,9 @@ def fit(
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
     session = _Session(data, recipe or Recipe(), seed, tuple(observers), should_stop)
-    return session.run(resume or _first_snapshot(model, session.phases[0]))
+    return session.run(
+        resume or Snapshot(first_arrays(model, session.phases[0]), Position(), Best(), 0.0)
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -95,12 +104,6 @@ def learning_rates(phase: Recipe, phase_epoch: int, steps: int) -> np.ndarray:
     cosine = 0.5 * (1 + np.cos(np.pi * done)) if phase.schedule == "cosine" else np.ones(steps)
     rate = phase.learning_rate * cosine / phase.rate_divisor**phase_epoch
     return rate.astype(np.float32)
-
-
-def _first_snapshot(model: HelmholtzMachine, phase: Recipe) -> Snapshot:
-    state = TrainState(model, model, build_optimiser(phase).init(model), jnp.zeros((), jnp.int32))
-    arrays = Arrays(state, model, zero_metrics(model))
-    return Snapshot(arrays, Position(), Best(), seconds=0.0)
 
 
 class _Session:

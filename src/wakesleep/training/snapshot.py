@@ -7,7 +7,9 @@ import jax.numpy as jnp
 
 from wakesleep.estimators.base import Info
 from wakesleep.model import HelmholtzMachine
+from wakesleep.recipe import Recipe
 from wakesleep.training.loop import Metrics, TrainState
+from wakesleep.training.optimisers import build_optimiser
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,12 @@ class Snapshot:
     best: Best
     seconds: float
     finished: bool = False
+
+
+def first_arrays(model: HelmholtzMachine, phase: Recipe) -> Arrays:
+    """Where a phase starts from with these parameters."""
+    state = TrainState(model, model, build_optimiser(phase).init(model), jnp.zeros((), jnp.int32))
+    return Arrays(state, model, zero_metrics(model))
 
 
 def zero_metrics(model: HelmholtzMachine) -> Metrics:

@@ -1,0 +1,50 @@
+"""The command line: thin commands over the library. JAX is loaded only when a command runs."""
+
+import sys
+from typing import Annotated
+
+import tyro
+
+from wakesleep.cli.data import Data
+from wakesleep.cli.evaluate import Evaluate
+from wakesleep.cli.report import Report
+from wakesleep.cli.sample import Sample
+from wakesleep.cli.train import Train
+from wakesleep.errors import UsageError, WakesleepError
+
+Command = (
+    Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Sample, tyro.conf.subcommand("sample")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Data, tyro.conf.subcommand("data")]
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0 for success, 1 for failure, 2 for wrong usage."""
+    words = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"]
+    try:
+        command = tyro.cli(
+            Command,
+            prog="wakesleep",
+            args=words,
+            description="Deep directed generative models with binary latent variables. "
+            "--debug anywhere shows a traceback on errors.",
+            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+        )
+        return command.run()
+    except WakesleepError as error:
+        if debug:
+            raise
+        print(f"wakesleep: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("wakesleep: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: not an error of ours.
+        sys.stderr.close()
+        return 0

@@ -1,0 +1,109 @@
+"""`wakesleep evaluate`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from wakesleep.errors import UsageError
+
+
+@dataclass
+class Evaluate:
+    """Estimate a run's log-likelihood on a split of its data, with error bars.
+
+    An interrupted evaluation goes on where it stopped when the same command is given again.
+    """
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    samples: int = 1000
+    """K, latents drawn from q per example; with --tolerance, the most an example may take."""
+    split: Literal["train", "valid", "test"] = "test"
+    """Which part of the data."""
+    tolerance: float | None = None
+    """Leave an example when its standard error and bias are below this many nats."""
+    method: Literal["importance", "exact"] = "importance"
+    """exact lists every latent state of a machine of up to about 20 latent bits."""
+    memory: float = 2.0
+    """Gigabytes to stay within."""
+    out: Path | None = None
+    """Also write every example's numbers to this .npz or .csv file."""
+    seed: int = 1
+    """Of the samples."""
+    quiet: bool = False
+    """No progress."""
+    json: bool = False
+    """Print a JSON object instead of a table."""
+
+    def run(self) -> int:
+        """Evaluate, print, and keep the result in the run folder."""
+        import jax
+
+        from wakesleep.cli.progress import EvaluationProgress
+        from wakesleep.evaluation import log_likelihood
+        from wakesleep.storage import load_model, write_atomically
+        from wakesleep.training.folder import RunFolder
+
+        if self.out and self.out.suffix not in (".npz", ".csv"):
+            raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
+        folder = RunFolder(self.run_folder)
+        data = folder.config().data.load()
+        model = load_model(folder.model_path)
+        checkpoint = folder.path / f".evaluation-{self.split}.partial"
+        with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
+            score = log_likelihood(
+                model,
+                data.splits[self.split],
+                self.samples,
+                key=jax.random.key(self.seed),
+                method=self.method,
+                tolerance=self.tolerance,
+                memory=self.memory * 1e9,
+                checkpoint=checkpoint,
+                progress=progress,
+            )
+        found = {
+            "data": data.name,
+            "binarisation": data.binarisation,
+            "split": self.split,
+            "samples": self.samples,
+            "tolerance": self.tolerance,
+            "seed": self.seed,
+            **score.to_dict(),
+        }
+        write_atomically(folder.evaluation_path, json.dumps(found, indent=2).encode())
+        if self.out:
+            score.save(self.out)
+        checkpoint.unlink(missing_ok=True)
+        if self.json:
+            print(json.dumps(found))
+        else:
+            print_table(found)
+        return 0
+
+
+def print_table(found: Mapping[str, Any]) -> None:
+    """The numbers of one evaluation for a person."""
+    from rich.console import Console
+    from rich.table import Table
+
+    def number(name: str) -> str:
+        return "-" if found[name] is None else f"{found[name]:.3f}"
+
+    title = f"{found['data']}, {found['split']} set, {found['examples']} examples"
+    table = Table("per example", "nats", title=title, caption=f"bits: {found['binarisation']}")
+    table.add_row("log-likelihood", number("mean"))
+    table.add_row("95% interval of its mean, ±", number("confidence"))
+    table.add_row("  from the choice of examples, ±", number("test_set_error"))
+    table.add_row("  from Monte-Carlo noise and bias, ±", number("monte_carlo_error"))
+    table.add_row("estimated bias", number("bias"))
+    table.add_row("variational bound", number("bound"))
+    table.add_section()
+    table.add_row("samples per example", f"{found['samples_per_example']:,.0f}")
+    table.add_row("median effective samples", number("median_effective_samples"))
+    table.add_row("examples with Pareto k > 0.7", str(found["unreliable_examples"]))
+    Console().print(table)

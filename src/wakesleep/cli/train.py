@@ -1,0 +1,128 @@
+"""`wakesleep train`."""
+
+import dataclasses
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from wakesleep.config import DataConfig, RunConfig
+from wakesleep.data import DEFAULT_SPLIT
+from wakesleep.errors import UsageError
+from wakesleep.recipe import Recipe, load_recipe
+
+if TYPE_CHECKING:
+    from wakesleep.training import FitResult
+
+
+@dataclass
+class Train:
+    """Train a machine on a data set and keep everything in a run folder."""
+
+    data: tyro.conf.Positional[str] = "digits"
+    """A data set's name (`wakesleep data` lists them) or a file: .npy .npz .csv .tsv .amat."""
+    valid: str | None = None
+    """A file with the validation set; otherwise DATA is split."""
+    test: str | None = None
+    """A file with the test set; otherwise DATA is split."""
+    split: tuple[float, float, float] = DEFAULT_SPLIT
+    """Fractions of train, valid and test for a single file."""
+    model: str = "sbn/sbn 10-50-100"
+    """P/Q top-...-bottom in the paper's notation, as in "sbn/nade 10-200-200"."""
+    recipe: str = "default"
+    """A named recipe (default, paper) or a TOML file of recipe fields."""
+    epochs: int | None = None
+    """Passes over the training set."""
+    samples: int | None = None
+    """K, latents drawn from q per example; 1 for wake-sleep."""
+    batch_size: int | None = None
+    """Examples per step."""
+    learning_rate: float | None = None
+    """The learning rate."""
+    wake_q: bool | None = None
+    """Update q in the wake phase (--wake-q False for classic wake-sleep)."""
+    sleep_q: bool | None = None
+    """Update q in the sleep phase."""
+    patience: int | None = None
+    """Stop after so many epochs without a better validation log-likelihood; 0 for never."""
+    seed: int = 0
+    """Of everything random."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
+    """The run folder; runs/DATA-MODEL-seedN unless given."""
+    overwrite: bool = False
+    """Replace a run that is in that folder."""
+    resume: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
+    """Go on with an interrupted run; only --extend, --quiet and --json apply then."""
+    extend: int = 0
+    """With --resume: add so many epochs to a run."""
+    checkpoint_every: float = 30.0
+    """Seconds between checkpoints, at the end of an epoch."""
+    quiet: bool = False
+    """Say nothing but errors."""
+    json: bool = False
+    """Print a JSON object per epoch instead of progress."""
+
+    def run(self) -> int:
+        """Train or resume."""
+        from wakesleep.cli.progress import TrainingProgress
+        from wakesleep.training.interruption import stop_on_interrupt
+
+        path = self.resume or self.out or self._default_folder()
+        with (
+            TrainingProgress(quiet=self.quiet, as_json=self.json) as progress,
+            stop_on_interrupt() as stop,
+        ):
+            result = self._train(path, progress, stop)
+        if result is None:
+            self._say({"run": str(path), "finished": True}, f"{path} is finished: nothing to do")
+        elif not result.snapshot.finished:
+            how = f"wakesleep train --resume {path}"
+            self._say({"run": str(path), "resume": how}, f"stopped; go on with: {how}")
+        else:
+            best = result.snapshot.best
+            found = "" if best.valid_ll is None else f", validation LL {best.valid_ll:.3f} nats"
+            self._say({"run": str(path), "finished": True}, f"trained {path}{found}")
+        return 0
+
+    def _train(self, path: Path, progress: object, stop: object) -> "FitResult | None":
+        from wakesleep.training.run import resume_run, start_run
+
+        common = {
+            "observers": (progress,),
+            "should_stop": stop,
+            "checkpoint_interval": self.checkpoint_every,
+        }
+        if self.resume:
+            return resume_run(path, extend=self.extend, **common)  # type: ignore[arg-type]
+        if self.extend:
+            raise UsageError("--extend goes with --resume RUN")
+        return start_run(path, self._config(), overwrite=self.overwrite, **common)  # type: ignore[arg-type]
+
+    def _config(self) -> RunConfig:
+        data = DataConfig(self.data, self.valid, self.test, self.split, self.seed)
+        return RunConfig(data, self.model, self.seed, self._recipe())
+
+    def _recipe(self) -> Recipe:
+        overrides = {
+            name: getattr(self, name)
+            for name in ("epochs", "samples", "batch_size", "learning_rate", "patience")
+            if getattr(self, name) is not None
+        }
+        if self.wake_q is not None:
+            overrides["rate_wake_q"] = float(self.wake_q)
+        if self.sleep_q is not None:
+            overrides["rate_sleep_q"] = float(self.sleep_q)
+        return dataclasses.replace(load_recipe(self.recipe), **overrides)
+
+    def _default_folder(self) -> Path:
+        name = f"{Path(self.data).stem}-{self.model}-seed{self.seed}"
+        return Path("runs") / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+
+    def _say(self, record: dict[str, object], sentence: str) -> None:
+        if self.json:
+            print(json.dumps(record))
+        elif not self.quiet:
+            print(sentence, file=sys.stderr)
