@@ -21,8 +21,9 @@ from jaxtyping import Array, Float
 from scipy.special import logsumexp
 
 from wakesleep.errors import UsageError
+from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import RECORD, Records
-from wakesleep.evaluation.tiles import tile_rows
+from wakesleep.evaluation.tiles import bytes_of
 from wakesleep.layers import Layer
 from wakesleep.model import HelmholtzMachine
 
@@ -30,20 +31,23 @@ Values = npt.NDArray[np.float64]
 
 MOST_BITS = 20
 
+LARGEST_ARRAY = 1 << 24
+"""Bytes of the widest array: one layer's units, for every pair of states looked at together."""
+
 
 @dataclass(frozen=True, eq=False)
-class Enumeration:
+class Enumeration(Evaluator):
     """log p(x) of a tile of examples.
 
     Attributes:
         model: the machine.
-        block: how many states of the first latent layer are listed at a time.
+        pairs: how many pairs of an example and a state are looked at together.
         log_prior: log p(h₁) of every state, `[2^H]`.
         prior_bound: V₁(h₁) of every state, `[2^H]`.
     """
 
     model: HelmholtzMachine
-    block: int
+    pairs: int
     log_prior: Values
     prior_bound: Values
 
@@ -56,18 +60,23 @@ class Enumeration:
                 f"method 'exact' lists all states of up to {MOST_BITS} latent bits, but this "
                 f"machine has {bits}: use importance sampling"
             )
-        rows = tile_rows(model)
-        return cls(model, min(rows, 2 ** model.latent_sizes[0]), *_prior(model, rows))
+        pairs = max(1, LARGEST_ARRAY // (4 * max(model.features, *model.latent_sizes)))
+        return cls(model, pairs, *_prior(model, pairs))
 
     @property
     def examples(self) -> int:
         """How many examples each call takes."""
-        return max(1, tile_rows(self.model) // self.block)
+        return max(1, self.pairs // len(self.log_prior))
+
+    @property
+    def bytes_per_tile(self) -> int:
+        """Memory that one call takes."""
+        return bytes_of(self.pairs, self.model.features + self.model.latent_sizes[0])
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """Evaluate the tile of examples `x` `[E, D]`; gives up early when `stop` is set."""
+        """Add up the states of the first latent layer."""
         values, bounds = np.full(len(x), -np.inf), np.zeros(len(x))
-        for part, states in _state_blocks(self.model.latent_sizes[0], self.block):
+        for part, states in _state_blocks(self.model.latent_sizes[0], self.pairs):
             log_p, log_q = _score(self.model.p[0], self.model.q[0], jnp.asarray(x), states)
             values = np.logaddexp(values, logsumexp(log_p + self.log_prior[part], axis=1))
             bounds += (np.exp(log_q) * (log_p - log_q + self.prior_bound[part])).sum(axis=1)
@@ -84,24 +93,23 @@ class Enumeration:
         return records
 
 
-def _prior(model: HelmholtzMachine, rows: int) -> tuple[Values, Values]:
+def _prior(model: HelmholtzMachine, pairs: int) -> tuple[Values, Values]:
     """log p(h₁) and V₁(h₁) of all states, from the top downwards."""
     _, every = next(_state_blocks(model.latent_sizes[-1], 2 ** model.latent_sizes[-1]))
     log_prior = np.asarray(model.p[-1].log_prob(every, jnp.zeros(0)), np.float64)
     bound = log_prior
     for p, q in zip(model.p[-2:0:-1], model.q[:0:-1], strict=True):
-        log_prior, bound = _layer_below(p, q, log_prior, bound, rows)
+        log_prior, bound = _layer_below(p, q, log_prior, bound, pairs)
     return log_prior, bound
 
 
 def _layer_below(
-    p: Layer, q: Layer, log_prior: Values, bound: Values, rows: int
+    p: Layer, q: Layer, log_prior: Values, bound: Values, pairs: int
 ) -> tuple[Values, Values]:
     """The tables of one layer from those of the layer above it."""
     _, above = next(_state_blocks(p.parents, 2**p.parents))
-    block = min(2**p.size, max(1, rows // 2**p.parents))
     priors, bounds = [], []
-    for _, states in _state_blocks(p.size, block):
+    for _, states in _state_blocks(p.size, max(1, pairs // 2**p.parents)):
         log_p, log_q = _score(p, q, states, above)
         priors.append(logsumexp(log_p + log_prior, axis=1))
         bounds.append((np.exp(log_q) * (log_p - log_q + bound)).sum(axis=1))

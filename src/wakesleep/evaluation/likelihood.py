@@ -9,11 +9,12 @@ from jaxtyping import Array, Key
 from wakesleep.data import as_bits, check_width
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.checkpoint import Checkpoint, fingerprint
+from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.exact import Enumeration
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.evaluation.sampling import ImportanceSampling
-from wakesleep.evaluation.tiles import Tiling, tile_bytes, tile_rows
-from wakesleep.evaluation.workers import Evaluator, Progress, evaluate_all, workers_within
+from wakesleep.evaluation.tiles import Tiling, tile_rows
+from wakesleep.evaluation.workers import Progress, evaluate_all, workers_within
 from wakesleep.model import HelmholtzMachine
 
 METHODS = ("importance", "exact")
@@ -70,7 +71,7 @@ def log_likelihood(
         key_data = None if key is None else jax.random.key_data(key).tolist()
         settings = (method, samples, tolerance, key_data)
         store = Checkpoint(Path(checkpoint), fingerprint(model, bits, *settings))
-    workers = workers_within(int(memory), tile_bytes(model))
+    workers = workers_within(int(memory), evaluator.bytes_per_tile)
     records = evaluate_all(evaluator, bits, workers=workers, checkpoint=store, progress=progress)
     return LogLikelihood(records, method)
 

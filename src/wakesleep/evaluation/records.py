@@ -1,9 +1,12 @@
 """One line per example: what every way of evaluating log p(x) fills in."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-Records = npt.NDArray[np.void]
+Records = npt.NDArray[Any]
+"""`[N]` of type `RECORD`."""
 
 RECORD = np.dtype(
     [

@@ -10,14 +10,15 @@ import numpy.typing as npt
 from jaxtyping import Array, Key
 
 from wakesleep.evaluation.accumulator import Accumulator
+from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import RECORD, Records
-from wakesleep.evaluation.tail import UNRELIABLE, Tail
-from wakesleep.evaluation.tiles import Tiling, tile_log_weights
+from wakesleep.evaluation.tail import UNRELIABLE, Tail, tail_length
+from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights
 from wakesleep.model import HelmholtzMachine
 
 
 @dataclass(frozen=True)
-class ImportanceSampling:
+class ImportanceSampling(Evaluator):
     """log p̂(x) of a tile of examples.
 
     With a tolerance, an example is looked at after 1, 2, 4, 8, … blocks of samples and left
@@ -36,8 +37,15 @@ class ImportanceSampling:
         """How many examples each call takes."""
         return self.tiling.examples
 
+    @property
+    def bytes_per_tile(self) -> int:
+        """Memory that one call takes: p's and q's layers, and the tail that is kept."""
+        width = self.model.features + 2 * sum(self.model.latent_sizes)
+        rows = self.tiling.examples * self.tiling.samples
+        return bytes_of(rows, width) + 8 * self.tiling.examples * tail_length(self.tiling.total)
+
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """Evaluate the tile of examples `x` `[E, D]`; gives up early when `stop` is set."""
+        """Draw block after block until all samples are there, or enough."""
         sums, tail = Accumulator(len(x)), Tail(len(x), self.tiling.total)
         for block in range(self.tiling.blocks):
             log_weights = self._draw(x, tile, block)[:, : self.tiling.total - sums.count]

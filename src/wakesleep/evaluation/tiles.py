@@ -32,10 +32,9 @@ def tile_rows(model: HelmholtzMachine) -> int:
     return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * widest)))
 
 
-def tile_bytes(model: HelmholtzMachine) -> int:
-    """Memory that one tile takes, roughly and from above."""
-    width = model.features + 2 * sum(model.latent_sizes)
-    return 4 * ARRAYS_ALIVE * tile_rows(model) * width
+def bytes_of(rows: int, width: int) -> int:
+    """Memory for a tile of so many samples, roughly and from above."""
+    return 4 * ARRAYS_ALIVE * rows * width
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Event
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,23 +14,13 @@ import numpy.typing as npt
 from wakesleep.data import PackedBits
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.checkpoint import Checkpoint
+from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import RECORD, Records
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of examples done and in all."""
-
-
-class Evaluator(Protocol):
-    """One way to evaluate log p(x)."""
-
-    @property
-    def examples(self) -> int:
-        """How many examples each call takes."""
-
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """Evaluate the tile of examples `x` `[E, D]`; gives up early when `stop` is set."""
 
 
 def evaluate_all(

@@ -1,0 +1,30 @@
+"""What a way to evaluate log p(x) is."""
+
+import abc
+from threading import Event
+from typing import Any
+
+import numpy.typing as npt
+
+from wakesleep.evaluation.records import Records
+
+
+class Evaluator(abc.ABC):
+    """Evaluates tiles of examples, each independently of all others."""
+
+    @property
+    @abc.abstractmethod
+    def examples(self) -> int:
+        """How many examples each call takes."""
+
+    @property
+    @abc.abstractmethod
+    def bytes_per_tile(self) -> int:
+        """Memory that one call takes, roughly and from above."""
+
+    @abc.abstractmethod
+    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+        """The records of the tile of examples `x`, `[E, D]`.
+
+        May give up when `stop` is set: nobody then reads what it returns.
+        """
