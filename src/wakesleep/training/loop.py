@@ -93,7 +93,7 @@ def run_steps(state: TrainState, work: Work, count: Int[Array, ""], plan: Plan) 
         )
         model = optax.apply_updates(state.model, updates)
         averaged = _move_average(state, model, plan.average) if plan.average else model
-        norms = optax.global_norm(gradients.p), optax.global_norm(gradients.q)
+        norms = optax.tree.norm(gradients.p), optax.tree.norm(gradients.q)
         return TrainState(model, averaged, moved, state.step + 1), Metrics(info, *norms)
 
     def body(carry: tuple[TrainState, Metrics, Array, Array]) -> tuple[Any, ...]:
