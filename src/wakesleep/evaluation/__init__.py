@@ -1,6 +1,7 @@
-"""How good a machine is: log-likelihoods with honest error bars."""
+"""How good a machine is: log-likelihoods with error bars, and what few samples cost."""
 
-from wakesleep.evaluation.likelihood import log_likelihood
+from wakesleep.evaluation.bootstrap import BiasVariance, bias_variance
+from wakesleep.evaluation.likelihood import METHODS, log_likelihood
 from wakesleep.evaluation.result import LogLikelihood
 
-__all__ = ["LogLikelihood", "log_likelihood"]
+__all__ = ["METHODS", "BiasVariance", "LogLikelihood", "bias_variance", "log_likelihood"]
