@@ -39,7 +39,7 @@ def test_a_recipe_is_a_toml_file(tmp_path):
         ("learning_rate = nan", "learning_rate must be more than 0"),
         ("average = 1.0", "average must be at least 0 and below 1"),
         ('optimiser = "lbfgs"', "optimiser must be one of adam, sgd"),
-        ("sample = 5", "no field 'sample'; valid: epochs, samples"),
+        ("sample = 5", "no field 'sample'; valid: epochs, estimator, samples"),
         ('base = "best"', "no recipe is called 'best'; valid: default, paper"),
         ("phases = 3", "phases must be a list of tables"),
         ("[[phases]]\nepoch = 3", "phase 1 cannot set 'epoch'; valid: epochs"),

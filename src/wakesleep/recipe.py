@@ -27,6 +27,8 @@ class Recipe:
 
     epochs: int = 100
     """Passes over the training set."""
+    estimator: str = "reweighted"
+    """The gradient estimator, by its name in the registry."""
     samples: int = 5
     """K, latents drawn from q per example; 1 for classic wake-sleep."""
     batch_size: int = 100
@@ -74,6 +76,11 @@ class Recipe:
         """The phases in order, each a recipe without phases of its own."""
         alone = dataclasses.replace(self, phases=())
         return tuple(dataclasses.replace(alone, **override) for override in self.phases) or (self,)
+
+    @property
+    def rate_q(self) -> float:
+        """The rate of q relative to learning_rate; its two updates share one optimiser state."""
+        return max(self.rate_wake_q, self.rate_sleep_q)
 
     @property
     def total_epochs(self) -> int:
@@ -127,6 +134,8 @@ def _check_types(recipe: Recipe) -> None:
         choices = getattr(field.type, "__args__", None)
         if field.type is int and (not isinstance(value, int) or isinstance(value, bool)):
             raise UsageError(f"{name} must be a whole number, not {value!r}")
+        if field.type is str and not isinstance(value, str):
+            raise UsageError(f"{name} must be a name, not {value!r}")
         if field.type is float and not isinstance(value, int | float):
             raise UsageError(f"{name} must be a number, not {value!r}")
         if choices and name != "phases" and value not in choices:

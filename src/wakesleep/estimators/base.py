@@ -6,6 +6,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, Key
 
 from wakesleep.model import HelmholtzMachine
+from wakesleep.recipe import Recipe
 
 
 class Info(eqx.Module):
@@ -29,9 +30,15 @@ class Info(eqx.Module):
 class Estimator(eqx.Module):
     """A stochastic gradient for θ and φ from a minibatch. It knows no optimiser.
 
-    To write a new one, in a file of its own: hyperparameters as static fields, `__call__`,
-    and one line in `ESTIMATORS` (`estimators/__init__.py`).
+    To write a new one, in a file of its own: hyperparameters as static fields, `from_recipe`,
+    `__call__`, and one line in `ESTIMATORS` (`estimators/__init__.py`). A recipe then takes
+    its name as `estimator`.
     """
+
+    @classmethod
+    @abc.abstractmethod
+    def from_recipe(cls, phase: Recipe) -> "Estimator":
+        """The estimator that a phase of training asks for."""
 
     @abc.abstractmethod
     def __call__(

@@ -10,6 +10,7 @@ from wakesleep import importance
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Estimator, Info
 from wakesleep.model import HelmholtzMachine
+from wakesleep.recipe import Recipe
 
 
 class Reweighted(Estimator):
@@ -44,6 +45,17 @@ class Reweighted(Estimator):
                 f"dreams must be 1 or more, not {self.dreams}; sleep_q=0 switches dreaming off"
             )
 
+    @classmethod
+    def from_recipe(cls, phase: Recipe) -> "Reweighted":
+        """q's two updates are weighted relative to the larger of their rates, which is q's own."""
+        return cls(
+            samples=phase.samples,
+            wake_p=1.0 if phase.rate_p else 0.0,
+            wake_q=phase.rate_wake_q / (phase.rate_q or 1.0),
+            sleep_q=phase.rate_sleep_q / (phase.rate_q or 1.0),
+            dreams=phase.dreams,
+        )
+
     def __call__(
         self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
     ) -> tuple[HelmholtzMachine, Info]:
@@ -62,14 +74,13 @@ class Reweighted(Estimator):
         self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Info]:
         drawn = importance.draw(model, x, self.samples, key)
-        log_weights = lax.stop_gradient(drawn.log_weights)
-        weights = importance.normalise(log_weights)
+        weights = importance.normalise(lax.stop_gradient(drawn.log_weights))
         objective = jnp.zeros(())
         if self.wake_p:
             objective += self.wake_p * (weights * drawn.log_p).sum(-1).mean()
         if self.wake_q:
             objective += self.wake_q * (weights * drawn.log_q).sum(-1).mean()
-        return objective, _info(drawn, log_weights, weights)
+        return objective, summarise(drawn)
 
     def _sleep(
         self, model: HelmholtzMachine, examples: int, key: Key[Array, ""]
@@ -79,14 +90,15 @@ class Reweighted(Estimator):
         return model.log_q(h, x).mean()
 
 
-def _info(
-    drawn: importance.Draw, log_weights: Float[Array, "B K"], weights: Float[Array, "B K"]
-) -> Info:
+def summarise(drawn: importance.Draw) -> Info:
+    """What a person plots of a minibatch's samples; no gradient flows through it."""
+    drawn = lax.stop_gradient(drawn)
+    log_weights = drawn.log_weights
     latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=True)
     return Info(
         log_likelihood=importance.log_likelihood_estimate(log_weights).mean(),
         bound=importance.variational_bound(log_weights).mean(),
         effective_samples=importance.effective_sample_size(log_weights).mean(),
-        largest_weight=weights.max(-1).mean(),
-        kl=tuple(lax.stop_gradient(q - p).mean() for q, p in latent_terms),
+        largest_weight=importance.normalise(log_weights).max(-1).mean(),
+        kl=tuple((q - p).mean() for q, p in latent_terms),
     )

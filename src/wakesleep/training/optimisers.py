@@ -29,11 +29,6 @@ def build_optimiser(phase: Recipe) -> optax.GradientTransformationExtraArgs:
     return optax.chain(*clip, optax.scale(float(phase.batch_size)), *decay, rate, damped)
 
 
-def q_rate(phase: Recipe) -> float:
-    """The rate of q relative to learning_rate; its two updates share one momentum buffer."""
-    return max(phase.rate_wake_q, phase.rate_sleep_q)
-
-
 def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs:
     def init(params: Any) -> optax.EmptyState:
         del params
@@ -48,7 +43,7 @@ def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs
         **unused: Any,
     ) -> tuple[HelmholtzMachine, optax.EmptyState]:
         del params, unused
-        rate_p, rate_q = learning_rate * phase.rate_p, learning_rate * q_rate(phase)
+        rate_p, rate_q = learning_rate * phase.rate_p, learning_rate * phase.rate_q
         p = jax.tree.map(lambda u: -rate_p * u, updates.p)
         q = jax.tree.map(lambda u: -rate_q * u, updates.q)
         return HelmholtzMachine(p, q), state

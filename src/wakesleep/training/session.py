@@ -11,7 +11,7 @@ import numpy as np
 
 from wakesleep.data import Dataset, check_width
 from wakesleep.errors import UsageError
-from wakesleep.estimators import Reweighted
+from wakesleep.estimators import estimator_for
 from wakesleep.model import HelmholtzMachine
 from wakesleep.recipe import Recipe
 from wakesleep.training.batches import epoch_calls, steps_per_epoch
@@ -26,7 +26,7 @@ from wakesleep.training.events import (
     Stepped,
 )
 from wakesleep.training.loop import Metrics, Plan, TrainState, Work, run_steps
-from wakesleep.training.optimisers import build_optimiser, q_rate
+from wakesleep.training.optimisers import build_optimiser
 from wakesleep.training.snapshot import (
     Arrays,
     Best,
@@ -86,16 +86,7 @@ def fit(
 @functools.lru_cache(maxsize=8)
 def build_plan(phase: Recipe) -> Plan:
     """How a phase takes a step; the same object each time, so that it is compiled once."""
-    # q's two rates are weights of its gradients, beside the larger one that is its rate.
-    shared = q_rate(phase) or 1.0
-    estimator = Reweighted(
-        samples=phase.samples,
-        wake_p=1.0 if phase.rate_p else 0.0,
-        wake_q=phase.rate_wake_q / shared,
-        sleep_q=phase.rate_sleep_q / shared,
-        dreams=phase.dreams,
-    )
-    return Plan(estimator, build_optimiser(phase), phase.average)
+    return Plan(estimator_for(phase), build_optimiser(phase), phase.average)
 
 
 def learning_rates(phase: Recipe, phase_epoch: int, steps: int) -> np.ndarray:

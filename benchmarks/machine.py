@@ -1,0 +1,65 @@
+"""What the numbers of a benchmark were measured on, and the machine's matrix-multiply rate."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+RESULTS = Path(__file__).parents[1] / "results" / "benchmarks"
+
+
+def sgemm_rate(size: int = 2048, repetitions: int = 7) -> float:
+    """FLOP/s of a large float32 matrix product on all cores, by NumPy's BLAS: the machine's limit."""
+    a = np.ones((size, size), np.float32)
+    return 2 * size**3 / median_seconds(lambda: a @ a, repetitions)
+
+
+def median_seconds(work: Callable[[], Any], repetitions: int) -> float:
+    """The median time of some work, after a first run that is not counted."""
+    jax.block_until_ready(work())
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        jax.block_until_ready(work())
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def provenance() -> dict[str, Any]:
+    """Command, commit, machine and its load, for the results file."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return {
+        "command": f"python -m {_module()} {' '.join(sys.argv[1:])}".strip(),
+        "commit": commit,
+        "cores": os.cpu_count(),
+        "cpu": _cpu(),
+        "load_before": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+    }
+
+
+def write_result(name: str, result: dict[str, Any]) -> None:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+
+
+def _module() -> str:
+    return f"benchmarks.{Path(sys.argv[0]).stem}"
+
+
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

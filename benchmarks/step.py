@@ -1,0 +1,89 @@
+"""How near a training step of an SBN stack comes to the machine's matrix-multiply rate.
+
+    python -m benchmarks.step
+
+Counts the FLOPs of the matrix products alone (random bits, sigmoids, logarithms and the
+optimiser count as time, not as work) and divides by the rate of a large sgemm in the same run.
+"""
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_result
+from wakesleep.architecture import build
+from wakesleep.recipe import Recipe
+from wakesleep.training.loop import Work, run_steps
+from wakesleep.training.session import build_plan
+from wakesleep.training.snapshot import first_arrays
+
+FEATURES = 784
+STEPS = 200
+REPETITIONS = 9
+
+
+def matrix_flops(sizes: tuple[int, ...], batch: int, samples: int, dreams: int = 1) -> int:
+    """FLOPs of one step's matrix products; `sizes` run from the data upwards.
+
+    Per weight and row two FLOPs forwards and, for learning, two backwards. q's lowest layer
+    sees each example once, whatever K.
+    """
+    total = 0
+    for level, (below, above) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        wake, dream = batch * samples, batch * dreams
+        wake_q = batch if level == 0 else wake
+        rows = 2 * wake + 2 * wake_q + 2 * dream + dream
+        total += 2 * below * above * rows
+    return total
+
+
+def measure(architecture: str, recipe: Recipe) -> float:
+    """Seconds per step inside the compiled loop."""
+    model = build(architecture, FEATURES, key=jax.random.key(0))
+    plan = build_plan(recipe)
+    bits = np.random.default_rng(0).integers(0, 256, (STEPS, recipe.batch_size, FEATURES // 8))
+    rows = jnp.asarray(bits, jnp.uint8)
+    rates = jnp.full(STEPS, 1e-4)
+    work = Work(rows, rates, jax.random.key(1), jnp.asarray(0))
+    state = first_arrays(model, recipe).state
+    count = jnp.asarray(STEPS)
+    return (
+        median_seconds(lambda: run_steps(state, work, count, plan).state.step, REPETITIONS) / STEPS
+    )
+
+
+def main() -> None:
+    rows = []
+    about = provenance()
+    for batch in (25, 100):
+        for optimiser, average in (("sgd", 0.0), ("adam", 0.0), ("adam", 0.998)):
+            recipe = Recipe(batch_size=batch, samples=5, optimiser=optimiser, average=average)
+            seconds = measure("sbn/sbn 200-200-200", recipe)
+            limit = sgemm_rate()
+            rate = matrix_flops((FEATURES, 200, 200, 200), batch, 5) / seconds
+            rows.append(
+                {
+                    "architecture": "sbn/sbn 200-200-200",
+                    "batch": batch,
+                    "samples": 5,
+                    "optimiser": optimiser,
+                    "average": average,
+                    "ms_per_step": seconds * 1e3,
+                    "gflops": rate / 1e9,
+                    "sgemm_gflops": limit / 1e9,
+                    "fraction_of_sgemm": rate / limit,
+                }
+            )
+            print(
+                f"batch {batch:3d}  {optimiser:4s} average {average:<5}  "
+                f"{seconds * 1e3:6.3f} ms  {rate / 1e9:6.1f} GFLOP/s of {limit / 1e9:6.1f} "
+                f"(sgemm): {rate / limit:.2f}",
+                file=sys.stderr,
+            )
+    write_result("step", {**about, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
