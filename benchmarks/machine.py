@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "benchmarks"
 
 
 def sgemm_rate(size: int = 2048, repetitions: int = 7) -> float:
-    """FLOP/s of a large float32 matrix product on all cores, by NumPy's BLAS: the machine's limit."""
+    """FLOP/s of a large float32 matrix product on all cores: the machine's limit."""
     a = np.ones((size, size), np.float32)
     return 2 * size**3 / median_seconds(lambda: a @ a, repetitions)
 

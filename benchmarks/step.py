@@ -6,6 +6,7 @@ Counts the FLOPs of the matrix products alone (random bits, sigmoids, logarithms
 optimiser count as time, not as work) and divides by the rate of a large sgemm in the same run.
 """
 
+import itertools
 import sys
 
 import jax
@@ -31,7 +32,7 @@ def matrix_flops(sizes: tuple[int, ...], batch: int, samples: int, dreams: int =
     sees each example once, whatever K.
     """
     total = 0
-    for level, (below, above) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for level, (below, above) in enumerate(itertools.pairwise(sizes)):
         wake, dream = batch * samples, batch * dreams
         wake_q = batch if level == 0 else wake
         rows = 2 * wake + 2 * wake_q + 2 * dream + dream
