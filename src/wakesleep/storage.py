@@ -69,7 +69,7 @@ def named_leaves(tree: Any) -> dict[str, np.ndarray]:
 def save_arrays(path: Path, tree: Any, header: Mapping[str, Any]) -> None:
     """Write a tree's arrays and a JSON header."""
     # Copies: safetensors wants contiguous arrays, and NumPy's views of JAX arrays may not be.
-    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in named_leaves(tree).items()}
+    arrays = {name: np.array(leaf, order="C") for name, leaf in named_leaves(tree).items()}
     whole = {"format": FORMAT, "sha256": _digest(arrays), **header}
     write_atomically(path, save(arrays, metadata={_HEADER: json.dumps(whole)}))
 
@@ -123,7 +123,7 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+        digest.update(arrays[name].tobytes())
     return digest.hexdigest()
 
 

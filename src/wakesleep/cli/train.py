@@ -15,7 +15,7 @@ from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe, load_recipe
 
 if TYPE_CHECKING:
-    from wakesleep.training import FitResult
+    from wakesleep.training.run import Watch
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Train:
     """K, latents drawn from q per example; 1 for wake-sleep."""
     batch_size: int | None = None
     """Examples per step."""
-    learning_rate: float | None = None
-    """The learning rate."""
+    learning_rate: str | None = None
+    """The learning rate; several, joined by commas, are all trained and the best is kept."""
     wake_q: bool | None = None
     """Update q in the wake phase (--wake-q False for classic wake-sleep)."""
     sleep_q: bool | None = None
@@ -60,46 +60,76 @@ class Train:
     """With --resume: add so many epochs to a run."""
     checkpoint_every: float = 30.0
     """Seconds between checkpoints, at the end of an epoch."""
+    pictures_every: int = 0
+    """Epochs between pictures of samples in RUN/samples; 0 for none."""
     quiet: bool = False
     """Say nothing but errors."""
     json: bool = False
     """Print a JSON object per epoch instead of progress."""
 
     def run(self) -> int:
-        """Train or resume."""
+        """Train, choose a learning rate, or resume."""
         from wakesleep.cli.progress import TrainingProgress
+        from wakesleep.training.choice import RateChoice
         from wakesleep.training.interruption import stop_on_interrupt
+        from wakesleep.training.run import Watch
 
+        if self.extend and not self.resume:
+            raise UsageError("--extend goes with --resume RUN")
         path = self.resume or self.out or self._default_folder()
-        with (
-            TrainingProgress(quiet=self.quiet, as_json=self.json) as progress,
-            stop_on_interrupt() as stop,
-        ):
-            result = self._train(path, progress, stop)
+        progress = TrainingProgress(quiet=self.quiet, as_json=self.json)
+        with progress, stop_on_interrupt() as stop:
+            watch = Watch((progress,), stop, self.checkpoint_every, self.pictures_every)
+            choosing = RateChoice(path).unfinished() if self.resume else len(self._rates()) > 1
+            return self._choose(path, watch) if choosing else self._train(path, watch)
+
+    def _train(self, path: Path, watch: "Watch") -> int:
+        from wakesleep.training.run import resume_run, start_run
+
+        if self.resume:
+            result = resume_run(path, watch, extend=self.extend)
+        else:
+            result = start_run(path, self._config(), watch, overwrite=self.overwrite)
         if result is None:
             self._say({"run": str(path), "finished": True}, f"{path} is finished: nothing to do")
         elif not result.snapshot.finished:
-            how = f"wakesleep train --resume {path}"
-            self._say({"run": str(path), "resume": how}, f"stopped; go on with: {how}")
+            self._say_how_to_resume(path)
         else:
-            best = result.snapshot.best
-            found = "" if best.valid_ll is None else f", validation LL {best.valid_ll:.3f} nats"
-            self._say({"run": str(path), "finished": True}, f"trained {path}{found}")
+            best = result.snapshot.best.valid_ll
+            found = "" if best is None else f", validation LL {best:.3f} nats"
+            record = {"run": str(path), "finished": True, "valid_ll": best}
+            self._say(record, f"trained {path}{found}")
         return 0
 
-    def _train(self, path: Path, progress: object, stop: object) -> "FitResult | None":
-        from wakesleep.training.run import resume_run, start_run
+    def _choose(self, path: Path, watch: "Watch") -> int:
+        from wakesleep.training.choice import RateChoice
 
-        common = {
-            "observers": (progress,),
-            "should_stop": stop,
-            "checkpoint_interval": self.checkpoint_every,
-        }
-        if self.resume:
-            return resume_run(path, extend=self.extend, **common)  # type: ignore[arg-type]
+        choice = RateChoice(path)
         if self.extend:
-            raise UsageError("--extend goes with --resume RUN")
-        return start_run(path, self._config(), overwrite=self.overwrite, **common)  # type: ignore[arg-type]
+            raise UsageError(f"{path} is still choosing a learning rate: resume it first")
+        if not self.resume:
+            choice.prepare(self._config(), self._rates())
+        chosen = choice.run(watch)
+        if chosen is None:
+            self._say_how_to_resume(path)
+            return 0
+        rate, scores = chosen.learning_rate, chosen.valid_ll
+        record = {"run": str(path), "finished": True, "learning_rate": rate, "valid_ll": scores}
+        others = ", ".join(f"{other:g}: {value:.3f}" for other, value in sorted(scores.items()))
+        self._say(record, f"trained {path}, learning rate {rate:g} (validation LL {others})")
+        return 0
+
+    def _say_how_to_resume(self, path: Path) -> None:
+        how = f"wakesleep train --resume {path}"
+        self._say({"run": str(path), "resume": how}, f"stopped; go on with: {how}")
+
+    def _rates(self) -> tuple[float, ...]:
+        try:
+            return tuple(float(rate) for rate in (self.learning_rate or "").split(",") if rate)
+        except ValueError:
+            raise UsageError(
+                f"--learning-rate {self.learning_rate} must be a number or several joined by commas"
+            ) from None
 
     def _config(self) -> RunConfig:
         data = DataConfig(self.data, self.valid, self.test, self.split, self.seed)
@@ -108,9 +138,11 @@ class Train:
     def _recipe(self) -> Recipe:
         overrides = {
             name: getattr(self, name)
-            for name in ("epochs", "samples", "batch_size", "learning_rate", "patience")
+            for name in ("epochs", "samples", "batch_size", "patience")
             if getattr(self, name) is not None
         }
+        if self._rates():
+            overrides["learning_rate"] = self._rates()[0]
         if self.wake_q is not None:
             overrides["rate_wake_q"] = float(self.wake_q)
         if self.sleep_q is not None:

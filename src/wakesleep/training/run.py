@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -17,18 +18,23 @@ from wakesleep.recipe import Recipe
 from wakesleep.training.checkpoints import Checkpointer, latest_checkpoint, load_checkpoint
 from wakesleep.training.events import Observer
 from wakesleep.training.folder import RunFolder
-from wakesleep.training.loggers import MetricsLogger
+from wakesleep.training.loggers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.training.session import FitResult, fit
+from wakesleep.training.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told of a run's progress, and how often it leaves something on the disk."""
+
+    observers: Sequence[Observer] = ()
+    should_stop: Callable[[], bool] = lambda: False
+    checkpoint_interval: float | int = 30.0
+    pictures_every: int = 0
 
 
 def start_run(
-    path: Path,
-    config: RunConfig,
-    *,
-    observers: Sequence[Observer] = (),
-    should_stop: Callable[[], bool] = lambda: False,
-    overwrite: bool = False,
-    checkpoint_interval: float | int = 30.0,
+    path: Path, config: RunConfig, watch: Watch | None = None, *, overwrite: bool = False
 ) -> FitResult:
     """Train into a new folder."""
     folder = RunFolder(path)
@@ -44,25 +50,10 @@ def start_run(
                 )
             _clear(folder)
         folder.write_config(config)
-        watching = _standard_observers(folder, checkpoint_interval)
-        return fit(
-            model,
-            data,
-            config.recipe,
-            seed=config.seed,
-            observers=(*watching, *observers),
-            should_stop=should_stop,
-        )
+        return _fit(folder, config, data, model, None, watch or Watch())
 
 
-def resume_run(
-    path: Path,
-    *,
-    extend: int = 0,
-    observers: Sequence[Observer] = (),
-    should_stop: Callable[[], bool] = lambda: False,
-    checkpoint_interval: float | int = 30.0,
-) -> FitResult | None:
+def resume_run(path: Path, watch: Watch | None = None, *, extend: int = 0) -> FitResult | None:
     """Go on with a run as if it had never stopped; None where it is finished already.
 
     `extend` adds a phase of that many epochs, like the last one, to the recipe.
@@ -79,16 +70,8 @@ def resume_run(
         elif snapshot and snapshot.finished:
             return None
         data = config.data.load()
-        watching = _standard_observers(folder, checkpoint_interval)
-        return fit(
-            initial_model(config, data),
-            data,
-            config.recipe,
-            seed=config.seed,
-            observers=(*watching, *observers),
-            resume=snapshot,
-            should_stop=should_stop,
-        )
+        model = initial_model(config, data)
+        return _fit(folder, config, data, model, snapshot, watch or Watch())
 
 
 def initial_model(config: RunConfig, data: Dataset) -> HelmholtzMachine:
@@ -106,12 +89,36 @@ def extended(recipe: Recipe, epochs: int) -> Recipe:
     return dataclasses.replace(recipe, phases=(*phases, {**phases[-1], "epochs": epochs}))
 
 
-def _standard_observers(folder: RunFolder, interval: float | int) -> tuple[Observer, ...]:
-    return (MetricsLogger(folder), Checkpointer(folder, interval))
+def _fit(
+    folder: RunFolder,
+    config: RunConfig,
+    data: Dataset,
+    model: HelmholtzMachine,
+    snapshot: Snapshot | None,
+    watch: Watch,
+) -> FitResult:
+    # The checkpoint comes last: whatever another observer wrote of an epoch is there before it.
+    observers: tuple[Observer, ...] = (
+        MetricsLogger(folder),
+        TensorBoardLogger(folder),
+        SamplePictures(folder, data, watch.pictures_every),
+        Checkpointer(folder, watch.checkpoint_interval),
+        *watch.observers,
+    )
+    return fit(
+        model,
+        data,
+        config.recipe,
+        seed=config.seed,
+        observers=observers,
+        resume=snapshot,
+        should_stop=watch.should_stop,
+    )
 
 
 def _clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
-    shutil.rmtree(folder.checkpoints, ignore_errors=True)
+    for name in ("checkpoints", "samples", "tensorboard"):
+        shutil.rmtree(folder.path / name, ignore_errors=True)
     for path in (folder.metrics_path, folder.model_path, folder.evaluation_path):
         path.unlink(missing_ok=True)
