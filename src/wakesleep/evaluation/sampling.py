@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from wakesleep.evaluation.accumulator import Accumulator
 from wakesleep.evaluation.evaluator import Evaluator
@@ -47,19 +47,18 @@ class ImportanceSampling(Evaluator):
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
         """Draw block after block until all samples are there, or enough."""
         sums, tail = Accumulator(len(x)), Tail(len(x), self.tiling.total)
+        on_device = jnp.asarray(x)
         for block in range(self.tiling.blocks):
-            log_weights = self._draw(x, tile, block)[:, : self.tiling.total - sums.count]
+            log_weights = self._draw(on_device, tile, block)[:, : self.tiling.total - sums.count]
             sums.add(log_weights)
             tail.add(log_weights)
             if stop.is_set() or self._enough(block + 1, sums, tail):
                 break
         return _records(sums, tail)
 
-    def _draw(self, x: npt.NDArray[Any], tile: int, block: int) -> npt.NDArray[Any]:
+    def _draw(self, x: Float[Array, "E D"], tile: int, block: int) -> npt.NDArray[Any]:
         place = jnp.asarray([tile, block], jnp.int32)
-        return np.asarray(
-            tile_log_weights(self.model, jnp.asarray(x), self.tiling.samples, self.key, place)
-        )
+        return np.asarray(tile_log_weights(self.model, x, self.tiling.samples, self.key, place))
 
     def _enough(self, blocks: int, sums: Accumulator, tail: Tail) -> bool:
         is_power_of_two = blocks & (blocks - 1) == 0

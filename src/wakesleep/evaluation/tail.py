@@ -48,10 +48,10 @@ class Tail:
         if length < SMALLEST_TAIL:
             return np.full(len(self.kept), np.nan)
         largest = np.sort(self.kept)[:, -length - 1 :]
-        return np.array([_fit(row, self.count) for row in largest])
+        return np.array([_fit(row) for row in largest])
 
 
-def _fit(largest: Values, samples: int) -> float:
+def _fit(largest: Values) -> float:
     """k of one example, from its cutoff and tail in rising order."""
     # The import takes a second, and many calls never come here.
     from arviz_stats.base.array import array_stats
@@ -60,7 +60,6 @@ def _fit(largest: Values, samples: int) -> float:
     # The fit is scaled by the tail's lower quartile.
     if excess[int(len(excess) / 4 + 0.5) - 1] <= 0 or excess[0] == excess[-1]:
         return float("nan")
-    # ArviZ takes all the weights to find the tail; what is below the cutoff plays no part.
-    padded = np.concatenate([np.full(samples - len(largest), largest[0]), largest])
-    _, k = array_stats.psislw(-padded)
+    # ArviZ's public `psislw` wants all K weights to find the tail that is already here.
+    k, _ = array_stats._gpdfit(excess)
     return float(k)
