@@ -5,6 +5,7 @@ from typing import Annotated
 
 import tyro
 
+from wakesleep.cli.analyse import Analyse
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.report import Report
@@ -15,6 +16,7 @@ from wakesleep.errors import UsageError, WakesleepError
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Analyse, tyro.conf.subcommand("analyse")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Data, tyro.conf.subcommand("data")]
