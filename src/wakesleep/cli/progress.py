@@ -1,77 +1,9 @@
-"""Progress of training and evaluation on a terminal, as plain lines, as JSON, or not at all."""
+"""Progress of whatever counts its work, on a terminal."""
 
-import json
-import sys
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from wakesleep.training.events import EpochDone, EpochRecord, Event, Started, Stepped
-
-
-class TrainingProgress:
-    """An observer of `fit`: a bar on a terminal, a line per epoch elsewhere."""
-
-    def __init__(self, *, quiet: bool, as_json: bool):
-        self.as_json = as_json
-        console = Console(stderr=True)
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[numbers]}"),
-            console=console,
-            disable=quiet or as_json or not console.is_terminal,
-        )
-        self.lines = not (quiet or as_json or console.is_terminal)
-        self.task = self.bar.add_task("training", total=None, numbers="")
-
-    def __enter__(self) -> "TrainingProgress":
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
-
-    def __call__(self, event: Event) -> None:
-        """Show an event."""
-        if isinstance(event, Started):
-            self.bar.update(self.task, total=event.epochs, completed=event.epochs_done)
-        elif isinstance(event, Stepped):
-            done = event.epoch + event.steps_done / event.steps
-            self.bar.update(self.task, completed=done, description=f"epoch {event.epoch + 1}")
-        elif isinstance(event, EpochDone):
-            self._epoch(event.record)
-
-    def _epoch(self, record: EpochRecord) -> None:
-        self.bar.update(self.task, completed=record.epoch, numbers=numbers(record))
-        if self.as_json:
-            print(json.dumps(record.to_dict()), flush=True)
-        elif self.lines:
-            print(f"epoch {record.epoch}  {numbers(record)}", file=sys.stderr, flush=True)
-
-
-def numbers(record: EpochRecord) -> str:
-    """One epoch's numbers, short."""
-    valid = max(
-        (v for v in (record.valid_ll, record.valid_ll_average) if v is not None), default=None
-    )
-    parts = [f"train LL {record.train_ll:.2f}"]
-    if valid is not None:
-        parts.append(f"valid LL {valid:.2f}{'*' if record.best else ''}")
-    parts += [
-        f"ESS {record.effective_samples:.2f}",
-        f"{record.seconds:.1f} s",
-        f"{record.examples_per_second:,.0f} examples/s",
-    ]
-    return "  ".join(parts)
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 class EvaluationProgress:

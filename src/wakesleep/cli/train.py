@@ -69,9 +69,9 @@ class Train:
 
     def run(self) -> int:
         """Train, choose a learning rate, or resume."""
-        from wakesleep.cli.progress import TrainingProgress
         from wakesleep.training.choice import RateChoice
         from wakesleep.training.interruption import stop_on_interrupt
+        from wakesleep.training.progress import TrainingProgress
         from wakesleep.training.run import Watch
 
         if self.extend and not self.resume:

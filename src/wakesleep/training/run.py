@@ -113,6 +113,7 @@ def _fit(
         observers=observers,
         resume=snapshot,
         should_stop=watch.should_stop,
+        progress=False,
     )
 
 

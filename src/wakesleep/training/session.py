@@ -1,6 +1,7 @@
 """Training: phases of epochs of compiled steps, judged on the validation set after each epoch."""
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from wakesleep.training.events import (
 )
 from wakesleep.training.loop import Metrics, Plan, TrainState, Work, run_steps
 from wakesleep.training.optimisers import build_optimiser
+from wakesleep.training.progress import TrainingProgress
 from wakesleep.training.snapshot import (
     Arrays,
     Best,
@@ -62,6 +64,7 @@ def fit(
     observers: Sequence[Observer] = (),
     resume: Snapshot | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    progress: bool | None = None,
 ) -> FitResult:
     """Train a machine on a data set.
 
@@ -73,14 +76,16 @@ def fit(
         observers: functions told of every event (progress bars, loggers, checkpoints).
         resume: a snapshot to go on from.
         should_stop: asked after every compiled call; True interrupts.
+        progress: show it (a bar on a terminal, lines elsewhere); None for on a terminal only.
     """
     check_width(data.train, model.features, f"training set of '{data.name}'")
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
-    session = _Session(data, recipe or Recipe(), seed, tuple(observers), should_stop)
-    return session.run(
-        resume or Snapshot(first_arrays(model, session.phases[0]), Position(), Best(), 0.0)
-    )
+    shown = sys.stderr.isatty() if progress is None else progress
+    with TrainingProgress(quiet=not shown, as_json=False) as bar:
+        session = _Session(data, recipe or Recipe(), seed, (*observers, bar), should_stop)
+        start = Snapshot(first_arrays(model, session.phases[0]), Position(), Best(), seconds=0.0)
+        return session.run(resume or start)
 
 
 @functools.lru_cache(maxsize=8)
