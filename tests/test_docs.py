@@ -15,12 +15,13 @@ from wakesleep.architecture import build, describe
 from wakesleep.data import DATASETS, load_dataset
 from wakesleep.estimators import ESTIMATORS
 from wakesleep.layers import LAYERS, Kind, create_layer, initialisation
-from wakesleep.recipe import Recipe
+from wakesleep.recipe import Recipe, load_recipe
 from wakesleep.training import fit
 
 ROOT = Path(__file__).parents[1]
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
 
 
 def named_tests():
@@ -76,3 +77,12 @@ def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
     history = fit(model, data, recipe).history
     assert history[-1].valid_ll > history[0].valid_ll + 0.02
     assert jax.tree.leaves(history[-1].kl)
+
+
+def test_the_recipe_of_the_running_page_is_what_it_says(tmp_path):
+    (text,) = re.findall(r"```toml\n(.*?)```", RUNNING, re.DOTALL)
+    (tmp_path / "deep.toml").write_text(text)
+    first, second = load_recipe(tmp_path / "deep.toml").expand()
+    assert (first.epochs, first.samples, first.rate_divisor) == (1000, 5, 1.0)
+    assert (second.epochs, second.samples, second.rate_divisor) == (500, 100, 1.005)
+    assert first.optimiser == second.optimiser == "sgd"
