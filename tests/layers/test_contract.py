@@ -121,5 +121,6 @@ def test_initial_weights_lie_within_the_named_range(kind, init, key):
         if getattr(leaf, "ndim", 0) == 2:
             assert 0 < np.abs(leaf).max() <= 1.001 * np.sqrt(6 / 80)
         elif getattr(leaf, "ndim", 0) == 1:
-            expected = -1.0 if (kind, name) == ("sbn", "b") else 0.0
+            start = INITIALISATIONS[init].factorial_bias
+            expected = start if (kind, name) == ("sbn", "b") else 0.0
             assert np.all(np.asarray(leaf) == expected)
