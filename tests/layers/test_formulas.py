@@ -68,3 +68,11 @@ def test_a_top_layer_has_no_deterministic_units(key):
     assert jax.tree.structure(layer) == jax.tree.structure(
         create_layer("ar_sbn", key, 5, 0, initialisation("default"))
     )
+
+
+def test_the_paper_s_initialisation(key):
+    layer = create_layer("sbn", key, 40, 60, initialisation("paper"))
+    assert np.all(np.asarray(layer.b) == -1)
+    limit = np.sqrt(6 / 100) / 60
+    assert 0.99 * limit < np.abs(layer.W).max() <= limit * 1.0001
+    assert np.all(np.asarray(create_layer("nade", key, 4, 6, initialisation("paper")).b) == 0)
