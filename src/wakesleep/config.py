@@ -18,7 +18,8 @@ class DataConfig:
     """A data set by name, or files of one's own.
 
     `valid` and `test` are further files; without them a single table is split by the
-    fractions `split` with seed `split_seed`.
+    fractions `split` with seed `split_seed`. `binarise` is for files of grey values: "dynamic",
+    or a threshold from 0 to 1.
     """
 
     source: str = "digits"
@@ -26,11 +27,12 @@ class DataConfig:
     test: str | None = None
     split: tuple[float, float, float] = DEFAULT_SPLIT
     split_seed: int = 0
+    binarise: str | None = None
 
     def load(self) -> Dataset:
         """The data set."""
-        more = {"valid": self.valid, "test": self.test}
-        options = {name: path for name, path in more.items() if path is not None}
+        more = {"valid": self.valid, "test": self.test, "binarise": self.binarise}
+        options = {name: value for name, value in more.items() if value is not None}
         return load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
 
     def resolved(self) -> "DataConfig":
@@ -41,6 +43,7 @@ class DataConfig:
             None if self.test is None else _absolute(self.test),
             self.split,
             self.split_seed,
+            self.binarise,
         )
 
 

@@ -62,7 +62,7 @@ def refusal(path):
             "a.xlsx",
             "0",
             "{path} is of no kind that can be read; "
-            "valid extensions: .npy, .npz, .csv, .tsv, .data, .amat",
+            "valid extensions: .npy, .npz, .csv, .tsv, .data, .amat, .safetensors",
         ),
         ("a.npy", "", UNREADABLE),
         ("a.npy", "0,1\n", UNREADABLE),

@@ -129,7 +129,7 @@ def test_users_images(folder):
         (
             "a.npy",
             {"size": 3},
-            "a data set of files has no option 'size'; valid: valid, test, image_shape",
+            "a data set of files has no option 'size'; valid: valid, test, image_shape, binarise",
         ),
     ],
 )

@@ -1,17 +1,63 @@
 """`wakesleep data`."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from wakesleep.data import DEFAULT_SPLIT
+
+
+@dataclass
+class Pack:
+    """Write a data set to a .safetensors file, which trains from the disk in little memory."""
+
+    source: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SOURCE")]
+    """A data set's name or a file, as `wakesleep train` takes them."""
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT.safetensors")]
+    """The file to write."""
+    valid: str | None = None
+    """A file with the validation set; otherwise SOURCE is split."""
+    test: str | None = None
+    """A file with the test set; otherwise SOURCE is split."""
+    split: tuple[float, float, float] = DEFAULT_SPLIT
+    """Fractions of train, valid and test for a single file."""
+    seed: int = 0
+    """Decides which rows go where."""
+    binarise: str | None = None
+    """For grey values: the least of them, from 0 to 1, that becomes a 1."""
+
+    def run(self) -> int:
+        """Write the file and say what is in it."""
+        from wakesleep.config import DataConfig
+        from wakesleep.data import pack_dataset
+
+        config = DataConfig(
+            self.source, self.valid, self.test, self.split, self.seed, self.binarise
+        )
+        data = config.load()
+        pack_dataset(data, self.out)
+        rows = " / ".join(str(len(table)) for table in data.splits.values())
+        print(f"{self.out}: {rows} rows (train / valid / test) of {data.features} bits")
+        return 0
 
 
 @dataclass
 class Data:
-    """List the known data sets, their sizes, and whether they are here."""
+    """List the known data sets, their sizes, and whether they are here; or pack one."""
 
+    action: (
+        Annotated[None, tyro.conf.subcommand("list", prefix_name=False)]
+        | Annotated[Pack, tyro.conf.subcommand("pack", prefix_name=False)]
+    ) = None
     json: bool = False
     """Print a JSON list instead of a table."""
 
     def run(self) -> int:
-        """Print the list."""
+        """Print the list, or pack."""
+        if self.action is not None:
+            return self.action.run()
         from wakesleep.data import list_datasets
 
         listings = list_datasets()

@@ -23,13 +23,16 @@ class Train:
     """Train a machine on a data set and keep everything in a run folder."""
 
     data: tyro.conf.Positional[str] = "digits"
-    """A data set's name (`wakesleep data` lists them) or a file: .npy .npz .csv .tsv .amat."""
+    """A data set's name (`wakesleep data` lists them) or a file: .npy .npz .csv .tsv .amat
+    .safetensors."""
     valid: str | None = None
     """A file with the validation set; otherwise DATA is split."""
     test: str | None = None
     """A file with the test set; otherwise DATA is split."""
     split: tuple[float, float, float] = DEFAULT_SPLIT
     """Fractions of train, valid and test for a single file."""
+    binarise: str | None = None
+    """For grey values in .npy or .npz: dynamic, or the least value from 0 to 1 that becomes a 1."""
     model: str = "sbn/sbn 10-50-100"
     """P/Q top-...-bottom in the paper's notation, as in "sbn/nade 10-200-200"."""
     recipe: str = "default"
@@ -132,7 +135,7 @@ class Train:
             ) from None
 
     def _config(self) -> RunConfig:
-        data = DataConfig(self.data, self.valid, self.test, self.split, self.seed)
+        data = DataConfig(self.data, self.valid, self.test, self.split, self.seed, self.binarise)
         return RunConfig(data, self.model, self.seed, self._recipe())
 
     def _recipe(self) -> Recipe:

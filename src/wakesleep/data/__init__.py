@@ -8,9 +8,12 @@ from typing import Any
 
 from wakesleep.data.bars import BARS, bars_entropy, bars_log_prob
 from wakesleep.data.bits import PackedBits
-from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry
+from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry, Table
 from wakesleep.data.digits import DIGITS
 from wakesleep.data.files import DEFAULT_SPLIT, Fractions, check_own_splits, load_files
+from wakesleep.data.grey import GreyRows
+from wakesleep.data.mnist_dynamic import MNIST_DYNAMIC
+from wakesleep.data.pack import pack_dataset, write_packed
 from wakesleep.data.packed import PACKED_SETS, load_mnist_grey
 from wakesleep.data.validation import as_bits, check_width
 from wakesleep.errors import UsageError
@@ -21,8 +24,10 @@ __all__ = [
     "SPLITS",
     "Dataset",
     "DatasetEntry",
+    "GreyRows",
     "Listing",
     "PackedBits",
+    "Table",
     "as_bits",
     "bars_entropy",
     "bars_log_prob",
@@ -30,10 +35,13 @@ __all__ = [
     "list_datasets",
     "load_dataset",
     "load_mnist_grey",
+    "pack_dataset",
+    "write_packed",
 ]
 
 DATASETS: dict[str, DatasetEntry] = {
-    entry.name: entry for entry in (BARS, DIGITS, *(known.entry() for known in PACKED_SETS))
+    entry.name: entry
+    for entry in (BARS, DIGITS, MNIST_DYNAMIC, *(known.entry() for known in PACKED_SETS))
 }
 
 
@@ -63,16 +71,18 @@ def load_dataset(
     seed: int = 0,
     **options: Any,
 ) -> Dataset:
-    """A registered data set by name, or one made of files of 0 and 1.
+    """A registered data set by name, or one made of files of 0 and 1 or of grey values.
 
     Args:
-        source: a name in `DATASETS`, a file (.npy, .npz, .csv, .tsv, .data, .amat), or files by
-            split, `{"train": ..., "valid": ..., "test": ...}`.
+        source: a name in `DATASETS`, a file (.npy, .npz, .csv, .tsv, .data, .amat, or
+            .safetensors as `write_packed` makes them), or files by split,
+            `{"train": ..., "valid": ..., "test": ...}`.
         split: fractions of train, valid and test for a single table; None puts every row in
             train. A source that has splits keeps them.
         seed: for whatever is drawn: a single table's split, or the rows of a generated set.
         options: a registered set's own (bars: `size`, `train`, `valid`, `test`), or for files
-            `valid`, `test` (more files) and `image_shape`.
+            `valid`, `test` (more files), `image_shape` and `binarise` ("dynamic" or a threshold,
+            for grey values).
 
     >>> load_dataset("bars", size=3, train=100).train.shape
     (100, 9)

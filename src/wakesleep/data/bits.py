@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wakesleep.data.mapping import assemble, gather, read
 from wakesleep.errors import DataError
 
 Bits = npt.NDArray[np.uint8]
@@ -20,7 +22,8 @@ class PackedBits:
     """An immutable table `[N, D]` of bits.
 
     Attributes:
-        rows: `np.packbits(bits, axis=1)`, uint8 `[N, ceil(D / 8)]`; may be a memory map.
+        rows: `np.packbits(bits, axis=1)`, uint8 `[N, ceil(D / 8)]`; may be a memory map, of
+            which only what is asked for is read.
         features: D.
 
     >>> bits = PackedBits.pack(np.eye(3))
@@ -50,11 +53,10 @@ class PackedBits:
     @classmethod
     def from_blocks(cls, blocks: Iterable[npt.NDArray[Any]]) -> "PackedBits":
         """Pack consecutive rows given block by block, at least one, each `[n, D]`."""
-        packed, features = [], 0
-        for block in blocks:
-            packed.append(np.packbits(block != 0, axis=1))
-            features = block.shape[1]
-        return cls(np.concatenate(packed), features)
+        coming = iter(blocks)
+        first = next(coming)
+        packed = (np.packbits(block != 0, axis=1) for block in chain([first], coming))
+        return cls(assemble(packed), first.shape[1])
 
     def __len__(self) -> int:
         return self.rows.shape[0]
@@ -68,7 +70,7 @@ class PackedBits:
         """Unpacked rows: `[D]` for a number, `[..., D]` for a slice or an array of indices."""
         if isinstance(index, tuple):
             raise TypeError("PackedBits are indexed by rows alone: write bits[rows][:, columns]")
-        return np.unpackbits(self.rows[index], axis=-1, count=self.features)
+        return np.unpackbits(read(self.rows, index), axis=-1, count=self.features)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
@@ -77,7 +79,14 @@ class PackedBits:
 
     def take(self, indices: npt.ArrayLike) -> "PackedBits":
         """The rows at `indices`, in that order, still packed."""
-        return PackedBits(self.rows[np.asarray(indices, dtype=np.intp)], self.features)
+        chosen = np.asarray(indices, dtype=np.intp)
+        blocks = row_blocks(len(chosen), self.features)
+        rows = assemble(gather(self.rows, chosen[part]) for part in blocks)
+        return PackedBits(rows, self.features)
+
+    def epoch_rows(self, indices: npt.NDArray[np.integer], seed: int, epoch: int) -> Bits:
+        """The packed rows at `indices`, the same in every epoch; `GreyRows` draws them anew."""
+        return gather(self.rows, indices)
 
     def mean(self) -> npt.NDArray[np.float64]:
         """The fraction of ones in each column, `[D]`."""
@@ -92,7 +101,10 @@ class PackedBits:
     def _ones(self) -> npt.NDArray[np.int64]:
         counts = np.zeros(self.features, dtype=np.int64)
         for part in row_blocks(*self.shape):
-            counts += self[part].sum(axis=0, dtype=np.int64)
+            block = self[part]
+            # Sums that fit into a byte are several times faster than those that need widening.
+            for start in range(0, len(block), 255):
+                counts += block[start : start + 255].sum(axis=0, dtype=np.uint8)
         return counts
 
 

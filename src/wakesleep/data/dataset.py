@@ -8,10 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.grey import GreyRows
 from wakesleep.data.validation import check_same_width
 from wakesleep.errors import DataError, UsageError
 
 SPLITS = ("train", "valid", "test")
+
+Table = PackedBits | GreyRows
+"""A split's rows: bits, or grey values of which each epoch of training draws its bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +32,9 @@ class Dataset:
     """
 
     name: str
-    train: PackedBits
-    valid: PackedBits
-    test: PackedBits
+    train: Table
+    valid: Table
+    test: Table
     binarisation: str
     image_shape: tuple[int, int] | None = None
     column_major: bool = False
@@ -52,7 +56,7 @@ class Dataset:
         return self.train.features
 
     @property
-    def splits(self) -> dict[str, PackedBits]:
+    def splits(self) -> dict[str, Table]:
         """The three tables by name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 

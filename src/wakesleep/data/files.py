@@ -1,21 +1,28 @@
 """Users' own tables: one file, split by seeded fractions, or a file per split."""
 
+import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
+from wakesleep.data import grey_files, mapped_files
+from wakesleep.data.binarisation import Binarisation
 from wakesleep.data.bits import PackedBits
-from wakesleep.data.dataset import SPLITS, Dataset
+from wakesleep.data.dataset import SPLITS, Dataset, Table
+from wakesleep.data.grey import GreyRows
 from wakesleep.data.numpy_files import read_numpy
 from wakesleep.data.text_files import SEPARATORS, read_text
 from wakesleep.data.validation import check_same_width, frozen_stream
 from wakesleep.errors import DataError, UsageError
 
 NUMPY_FILES = (".npy", ".npz")
-EXTENSIONS = (*NUMPY_FILES, *SEPARATORS)
+EXTENSIONS = (*NUMPY_FILES, *SEPARATORS, mapped_files.EXTENSION)
 
+Rows = TypeVar("Rows", PackedBits, GreyRows)
+Found = TypeVar("Found")
 Fractions = Sequence[float | int]
 DEFAULT_SPLIT = (0.8, 0.1, 0.1)
 
@@ -28,8 +35,9 @@ def load_files(
     valid: str | Path | None = None,
     test: str | Path | None = None,
     image_shape: tuple[int, int] | None = None,
+    binarise: str | float | None = None,
 ) -> Dataset:
-    """Make a data set of files of 0 and 1.
+    """Make a data set of files of 0 and 1, or of grey values.
 
     Args:
         source: a file, or files by split: `{"train": ..., "test": ...}`.
@@ -39,27 +47,83 @@ def load_files(
         valid: another file, in which case `source` is all train.
         test: likewise.
         image_shape: (rows, columns), if each row is a picture.
+        binarise: for .npy and .npz files of grey values (uint8 from 0 to 255, or floating-point
+            numbers from 0 to 1): "dynamic" draws the training bits anew in every epoch, a number
+            is the least grey value, from 0 to 1, that becomes a 1.
     """
     paths = _paths(source, valid, test)
-    tables = {name: read_file(path) for name, path in paths.items()}
-    if len(paths) > 1:
-        parts = _separate(tables, paths, split)
-    else:
-        parts = _single(tables["train"], paths["train"], split, seed)
+    if binarise is not None:
+        return _load_grey(paths, split, seed, image_shape, Binarisation.parse(binarise))
+    if any(_extension(path) == mapped_files.EXTENSION for path in paths.values()):
+        return _map(paths, split, image_shape)
+    parts = _parts(paths, split, seed, _read_bits)
+    return _dataset(paths, parts, "already binary", image_shape)
+
+
+def _load_grey(
+    paths: dict[str, Path],
+    split: Fractions | None,
+    seed: int,
+    image_shape: tuple[int, int] | None,
+    how: Binarisation,
+) -> Dataset:
+    for path in paths.values():
+        if _extension(path) not in grey_files.EXTENSIONS:
+            raise UsageError(
+                f"{path} cannot be binarised: grey values are read from "
+                f"{' and '.join(grey_files.EXTENSIONS)} files"
+            )
+    parts = how.apply(_parts(paths, split, seed, grey_files.read_grey))
+    return _dataset(paths, parts, how.description, image_shape)
+
+
+def _dataset(
+    paths: dict[str, Path],
+    parts: Mapping[str, Table],
+    binarisation: str,
+    image_shape: tuple[int, int] | None,
+) -> Dataset:
     return Dataset(
         paths["train"].stem,
         train=parts["train"],
         valid=parts["valid"],
         test=parts["test"],
-        binarisation="already binary",
+        binarisation=binarisation,
         image_shape=image_shape,
     )
 
 
-def read_file(path: Path) -> PackedBits | dict[str, PackedBits]:
-    """One table, or several by split where an .npz has arrays named so."""
-    extension = path.suffix.lower()
-    if extension not in EXTENSIONS:
+def _map(
+    paths: dict[str, Path], split: Fractions | None, image_shape: tuple[int, int] | None
+) -> Dataset:
+    if len(paths) > 1:
+        raise UsageError(f"a {mapped_files.EXTENSION} file has all splits and must be given alone")
+    path = paths["train"]
+    check_own_splits(str(path), split)
+    data = _opened(path, mapped_files.map_dataset)
+    return dataclasses.replace(data, image_shape=image_shape) if image_shape else data
+
+
+def _parts(
+    paths: dict[str, Path],
+    split: Fractions | None,
+    seed: int,
+    read: Callable[[Path], Rows | dict[str, Rows]],
+) -> dict[str, Rows]:
+    """The three splits of one file or of several."""
+    tables = {name: _opened(path, read) for name, path in paths.items()}
+    if len(paths) > 1:
+        return _separate(tables, paths, split)
+    return _single(tables["train"], paths["train"], split, seed)
+
+
+def _read_bits(path: Path) -> PackedBits | dict[str, PackedBits]:
+    return read_numpy(path) if _extension(path) in NUMPY_FILES else read_text(path)
+
+
+def _opened(path: Path, read: Callable[[Path], Found]) -> Found:
+    """What `read` makes of a file that is there and of a kind that is known."""
+    if _extension(path) not in EXTENSIONS:
         raise DataError(
             f"{path} is of no kind that can be read; valid extensions: {', '.join(EXTENSIONS)}"
         )
@@ -68,14 +132,16 @@ def read_file(path: Path) -> PackedBits | dict[str, PackedBits]:
     if not path.is_file():
         raise DataError(f"{path} is not a file")
     try:
-        return read_numpy(path) if extension in NUMPY_FILES else read_text(path)
+        return read(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def split_rows(
-    bits: PackedBits, split: Fractions | None, seed: int, what: str
-) -> dict[str, PackedBits]:
+def _extension(path: Path) -> str:
+    return path.suffix.lower()
+
+
+def split_rows(bits: Rows, split: Fractions | None, seed: int, what: str) -> dict[str, Rows]:
     """Divide a table by fractions of train, valid and test; a fraction of 0 gives no rows."""
     fractions = (1.0, 0.0, 0.0) if split is None else tuple(map(float, split))
     _check_fractions(fractions)
@@ -120,9 +186,9 @@ def _paths(
 
 
 def _single(
-    tables: PackedBits | dict[str, PackedBits], path: Path, split: Fractions | None, seed: int
-) -> dict[str, PackedBits]:
-    if isinstance(tables, PackedBits):
+    tables: Rows | dict[str, Rows], path: Path, split: Fractions | None, seed: int
+) -> dict[str, Rows]:
+    if not isinstance(tables, dict):
         return split_rows(tables, split, seed, str(path))
     check_own_splits(str(path), split)
     check_same_width({f"{path}, array '{name}'": table for name, table in tables.items()})
@@ -130,12 +196,12 @@ def _single(
 
 
 def _separate(
-    tables: Mapping[str, PackedBits | dict[str, PackedBits]],
+    tables: Mapping[str, Rows | dict[str, Rows]],
     paths: dict[str, Path],
     split: Fractions | None,
-) -> dict[str, PackedBits]:
+) -> dict[str, Rows]:
     check_own_splits("a data set of several files", split)
-    parts = {name: table for name, table in tables.items() if isinstance(table, PackedBits)}
+    parts = {name: table for name, table in tables.items() if not isinstance(table, dict)}
     for name in tables.keys() - parts.keys():
         raise UsageError(
             f"{paths[name]} has arrays for several splits, so it must be given alone, not as {name}"
@@ -144,6 +210,6 @@ def _separate(
     return _complete(parts)
 
 
-def _complete(parts: dict[str, PackedBits]) -> dict[str, PackedBits]:
+def _complete(parts: dict[str, Rows]) -> dict[str, Rows]:
     nothing = parts["train"].take([])
     return {name: parts.get(name, nothing) for name in SPLITS}

@@ -76,7 +76,7 @@ def _read_archive(path: Path) -> PackedBits | dict[str, PackedBits]:
     with open_archive(path) as archive:
         names = set(archive.files)
         sparse = {"format", "shape", "data"} <= names
-        wanted = [] if sparse else _wanted(names - {WIDTH}, path)
+        wanted = [] if sparse else wanted_arrays(names - {WIDTH}, path)
         arrays = {name: archive[name] for name in wanted}
         width = archive[WIDTH] if WIDTH in names else None
     if sparse:
@@ -87,7 +87,7 @@ def _read_archive(path: Path) -> PackedBits | dict[str, PackedBits]:
     return tables if len(tables) > 1 else next(iter(tables.values()))
 
 
-def _wanted(names: set[str], path: Path) -> list[str]:
+def wanted_arrays(names: set[str], path: Path) -> list[str]:
     """The arrays to read; others beside several splits (labels, say) are left alone."""
     splits = [name for name in SPLITS if name in names]
     if "train" in splits and len(splits) > 1:

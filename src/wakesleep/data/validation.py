@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.data.bits import PackedBits, row_blocks
+from wakesleep.data.grey import GreyRows
 from wakesleep.errors import DataError, UsageError
 
 LONGEST_QUOTE = 40
@@ -17,7 +18,7 @@ def as_bits(values: Any, what: str = "array") -> PackedBits:
 
     Args:
         values: `[N, D]` of 0 and 1: anything NumPy reads as an array, a SciPy sparse matrix,
-            or `PackedBits`, which pass through.
+            `PackedBits`, which pass through, or `GreyRows`, whose bits are drawn once.
         what: the name of the table in error messages.
 
     >>> as_bits([[0, 1], [1, 1]]).shape
@@ -25,6 +26,8 @@ def as_bits(values: Any, what: str = "array") -> PackedBits:
     """
     if isinstance(values, PackedBits):
         return values
+    if isinstance(values, GreyRows):
+        return values.once()
     table: Any = values if _is_sparse(values) else _dense(values, what)
     check_shape(table.shape, what)
     if table.dtype.kind not in "biuf":
@@ -47,7 +50,7 @@ def check_shape(shape: tuple[int, ...], what: str) -> None:
             raise DataError(f"{what} has no {kind}, but it must have at least one")
 
 
-def check_width(bits: PackedBits | npt.NDArray[Any], features: int, what: str) -> None:
+def check_width(bits: PackedBits | GreyRows | npt.NDArray[Any], features: int, what: str) -> None:
     """Raise a `DataError` unless the table is as wide as a model's visible layer."""
     if bits.shape[-1] != features:
         raise DataError(
@@ -55,7 +58,7 @@ def check_width(bits: PackedBits | npt.NDArray[Any], features: int, what: str) -
         )
 
 
-def check_same_width(tables: Mapping[str, PackedBits]) -> None:
+def check_same_width(tables: Mapping[str, PackedBits | GreyRows]) -> None:
     """Raise a `DataError` unless all the named tables are as wide as the first."""
     (first, reference), *others = tables.items()
     for name, table in others:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wakesleep.data import PackedBits
+from wakesleep.data import Table
 
 # A call of the compiled loop is at most this many steps, so that progress is shown and
 # Ctrl-C is answered within seconds even where an epoch takes minutes.
@@ -26,19 +26,28 @@ def steps_per_epoch(examples: int, batch_size: int) -> int:
 
 
 def epoch_calls(
-    data: PackedBits, batch_size: int, seed: int, epoch: int, start: int = 0
+    data: Table, batch_size: int, seed: int, epoch: int, start: int = 0
 ) -> Iterator[Call]:
     """The epoch's minibatches from step `start` on.
 
     Every example is seen; the last minibatch is filled up with the permutation's first rows.
-    Rows are gathered call by call, so memory-mapped data stays on the disk.
+    Rows are gathered call by call: of data that is mapped from a file only the permutation, four
+    bytes a row, is in memory.
     """
     steps = steps_per_epoch(len(data), batch_size)
-    order = np.random.default_rng((seed, epoch)).permutation(len(data))
-    order = np.resize(order, steps * batch_size).reshape(steps, batch_size)
+    order = epoch_order(len(data), seed, epoch)
     capacity = min(steps, STEPS_PER_CALL)
     for first in range(start, steps, capacity):
-        chosen = order[first : first + capacity]
-        rows = np.zeros((capacity, batch_size, data.rows.shape[1]), np.uint8)
-        rows[: len(chosen)] = data.rows[chosen]
-        yield Call(rows, first, len(chosen))
+        count = min(capacity, steps - first)
+        places = np.arange(first * batch_size, (first + count) * batch_size)
+        chosen = data.epoch_rows(order.take(places, mode="wrap"), seed, epoch)
+        rows = np.zeros((capacity, batch_size, chosen.shape[1]), np.uint8)
+        rows[:count] = chosen.reshape(count, batch_size, -1)
+        yield Call(rows, first, count)
+
+
+def epoch_order(examples: int, seed: int, epoch: int) -> np.ndarray:
+    """A permutation of the examples, in as few bytes as their number allows."""
+    order = np.arange(examples, dtype=np.int32 if examples < 2**31 else np.int64)
+    np.random.default_rng((seed, epoch)).shuffle(order)
+    return order

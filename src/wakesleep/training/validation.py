@@ -1,4 +1,4 @@
-"""The validation log-likelihood after every epoch: one compiled call, the same noise each time."""
+"""The validation log-likelihood after every epoch, with the same noise each time."""
 
 import equinox as eqx
 import jax
@@ -8,12 +8,15 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key, UInt8
 
 from wakesleep import importance
-from wakesleep.data import PackedBits
+from wakesleep.data import Table
 from wakesleep.model import HelmholtzMachine
 from wakesleep.training.loop import unpack
 
 # Examples times samples per block: small enough for the activations to stay in cache.
 _ROWS_PER_BLOCK = 1000
+
+# Packed rows per compiled call; only sets that are mapped from a file are larger.
+_BYTES_PER_CALL = 1 << 26
 
 
 class Validation:
@@ -23,24 +26,37 @@ class Validation:
     difference between them is the model's.
     """
 
-    def __init__(self, data: PackedBits, samples: int, key: Key[Array, ""]):
+    def __init__(self, data: Table, samples: int, key: Key[Array, ""]):
+        self.data = data
         self.size = len(data)
         self.samples = samples
         self.key = key
-        block = min(max(1, _ROWS_PER_BLOCK // samples), max(self.size, 1))
-        padded = np.resize(data.rows, (-(-self.size // block) * block, data.rows.shape[1]))
-        self._blocks = jnp.asarray(padded.reshape(-1, block, data.rows.shape[1]))
+        self._block = min(max(1, _ROWS_PER_BLOCK // samples), max(self.size, 1))
+        blocks = -(-self.size // self._block)
+        block_bytes = self._block * -(-data.features // 8)
+        calls = -(-blocks // max(1, _BYTES_PER_CALL // block_bytes))
+        # Calls of equal size, so that one is compiled and little of the last one is filling.
+        self._firsts = range(0, blocks, -(-blocks // max(1, calls)) or 1)
 
     def __call__(self, model: HelmholtzMachine) -> float:
         """The mean over all examples, each counted once."""
-        total = _total(model, self._blocks, jnp.asarray(self.size), self.samples, self.key)
-        return float(total) / self.size
+        size, total = jnp.asarray(self.size), 0.0
+        for first in self._firsts:
+            blocks = jnp.asarray(self._blocks(first))
+            total += float(_total(model, blocks, jnp.asarray(first), size, self.samples, self.key))
+        return total / self.size
+
+    def _blocks(self, first: int) -> np.ndarray:
+        rows = np.arange(first * self._block, (first + self._firsts.step) * self._block)
+        packed = self.data.epoch_rows(np.minimum(rows, self.size - 1), 0, 0)
+        return packed.reshape(self._firsts.step, self._block, -1)
 
 
 @eqx.filter_jit
 def _total(
     model: HelmholtzMachine,
     blocks: UInt8[Array, "N b bytes"],
+    first: Int[Array, ""],
     size: Int[Array, ""],
     samples: int,
     key: Key[Array, ""],
@@ -53,5 +69,6 @@ def _total(
         real = i * rows.shape[0] + jnp.arange(rows.shape[0]) < size
         return total + jnp.where(real, values, 0).sum(), None
 
-    total, _ = lax.scan(add, jnp.zeros(()), (jnp.arange(blocks.shape[0]), blocks))
+    places = first + jnp.arange(blocks.shape[0])
+    total, _ = lax.scan(add, jnp.zeros(()), (places, blocks))
     return total
