@@ -12,7 +12,7 @@ from wakesleep.evaluation.sampling import within_tolerance
 from wakesleep.evaluation.tail import Tail
 
 X = np.asarray(all_bits(4), np.uint8)
-MOST = 64 * 1024
+MOST = 32 * 1024
 
 
 def test_it_agrees_with_enumeration_and_saves_samples(key):

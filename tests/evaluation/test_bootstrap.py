@@ -32,7 +32,7 @@ def machine():
 @pytest.fixture(scope="module")
 def result(machine):
     return bias_variance(
-        machine, X, key=jax.random.key(5), counts=(1, 2, 50), primary=5000, replicates=400
+        machine, X, key=jax.random.key(5), counts=(1, 2, 20), primary=5000, replicates=300
     )
 
 

@@ -43,9 +43,9 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_twenty_bits_are_listed_and_more_are_refused():
     key = jax.random.key(3)
-    machine = sharpen(build("sbn/sbn 2-7-11", features=2, key=key), key)
+    machine = sharpen(build("sbn/sbn 2-18", features=2, key=key), key)
     values = log_likelihood(machine, all_bits(2), method="exact").values
     assert np.exp(values).sum() == pytest.approx(1, abs=1e-4)
-    larger = build("sbn/sbn 10-11", features=2, key=key)
+    larger = build("sbn/sbn 21", features=2, key=key)
     with pytest.raises(UsageError, match="up to 20 latent bits, but this machine has 21"):
         log_likelihood(larger, all_bits(2), method="exact")

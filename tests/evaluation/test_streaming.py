@@ -1,14 +1,16 @@
 """Blocks, partial batches, budgets and threads change nothing."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.machines import SMALL, small_machine
+from tests.machines import small_machine
 from tests.oracle import all_bits, exact_log_likelihood
 from wakesleep import importance
-from wakesleep.errors import DataError, UsageError
+from wakesleep.data import PackedBits
+from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.evaluation import log_likelihood, workers
 from wakesleep.evaluation.accumulator import Accumulator
 from wakesleep.evaluation.tiles import Tiling, tile_log_weights
@@ -70,7 +72,7 @@ def test_a_tiling_covers_all_samples_with_little_to_spare(samples, rows, blocks)
     assert tiling.examples * tiling.samples <= rows
 
 
-@pytest.mark.parametrize("text", SMALL)
+@pytest.mark.parametrize("text", ["sbn/nade 2-3", "darn/ar_sbn 3"])
 def test_estimates_agree_with_enumeration(text, key):
     machine = small_machine(text, scale=0.5)
     score = log_likelihood(machine, X, 3000, key=key)
@@ -144,3 +146,16 @@ def test_what_cannot_be_is_refused(options, message, key):
 def test_data_of_another_width_is_refused(key):
     with pytest.raises(DataError, match="3 columns, but the model was made for 4"):
         log_likelihood(small_machine("sbn/sbn 3"), X[:, :3], key=key)
+
+
+def test_data_without_rows_is_refused(key):
+    nothing = PackedBits(np.zeros((0, 1), np.uint8), 4)
+    with pytest.raises(DataError, match="data has no rows"):
+        log_likelihood(small_machine("sbn/sbn 3"), nothing, key=key)
+
+
+def test_a_model_that_diverged_is_refused(key):
+    machine = small_machine("sbn/sbn 3")
+    broken = eqx.tree_at(lambda m: m.q[0].b, machine, jnp.array([0.0, jnp.nan, 0.0]))
+    with pytest.raises(WakesleepError, match="infinite or not a number"):
+        log_likelihood(broken, X, key=key)

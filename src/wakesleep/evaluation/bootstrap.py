@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 
-from wakesleep.data import as_bits, check_width
 from wakesleep.errors import UsageError
+from wakesleep.evaluation.inputs import checked_bits
 from wakesleep.evaluation.resampling import (
     Primary,
     draw_primary,
@@ -96,8 +96,7 @@ def bias_variance(
         progress: called with the work done and in all.
     """
     _check_options(counts, primary, replicates)
-    bits = as_bits(data, "data")
-    check_width(bits, model.features, "data")
+    bits = checked_bits(model, data)
     primary_key, resampling_key = jax.random.split(key)
     samples = draw_primary(model, jnp.asarray(bits[:], jnp.float32), primary, primary_key)
     reference = plain_gradient(model, samples)

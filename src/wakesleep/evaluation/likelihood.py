@@ -6,11 +6,11 @@ from typing import Any
 import jax
 from jaxtyping import Array, Key
 
-from wakesleep.data import as_bits, check_width
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.checkpoint import Checkpoint, fingerprint
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.exact import Enumeration
+from wakesleep.evaluation.inputs import checked_bits
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.evaluation.sampling import ImportanceSampling
 from wakesleep.evaluation.tiles import Tiling, tile_rows
@@ -58,8 +58,7 @@ def log_likelihood(
     True
     """
     _check_options(samples, key, method, tolerance)
-    bits = as_bits(data, "data")
-    check_width(bits, model.features, "data")
+    bits = checked_bits(model, data)
     evaluator: Evaluator
     if key is None or method == "exact":
         evaluator = Enumeration.of(model)

@@ -4,8 +4,9 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from threading import Event
 
 import numpy as np
@@ -39,16 +40,17 @@ def evaluate_all(
     finished = sum(len(_rows(bits, evaluator.examples, tile)) for tile in _places(done))
     saved = time.monotonic()
     try:
-        for tile, part in _evaluated(evaluator, bits, _places(~done), workers):
-            rows = _rows(bits, evaluator.examples, tile)
-            records[rows.start : rows.stop] = part[: len(rows)]
-            done[tile] = True
-            finished += len(rows)
-            if progress:
-                progress(finished, len(bits))
-            if checkpoint and time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                checkpoint.save(records, done)
-                saved = time.monotonic()
+        with closing(_evaluated(evaluator, bits, _places(~done), workers)) as evaluated:
+            for tile, part in evaluated:
+                rows = _rows(bits, evaluator.examples, tile)
+                records[rows.start : rows.stop] = part[: len(rows)]
+                done[tile] = True
+                finished += len(rows)
+                if progress:
+                    progress(finished, len(bits))
+                if checkpoint and time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                    checkpoint.save(records, done)
+                    saved = time.monotonic()
     finally:
         if checkpoint:
             checkpoint.save(records, done)
@@ -71,7 +73,7 @@ def workers_within(memory: int, one: int) -> int:
 
 def _evaluated(
     evaluator: Evaluator, bits: PackedBits, tiles: list[int], workers: int
-) -> Iterator[tuple[int, Records]]:
+) -> Generator[tuple[int, Records], None, None]:
     """(tile, records) in the order in which they are finished."""
     stop = Event()
     left = iter(tiles)
