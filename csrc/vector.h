@@ -1,0 +1,127 @@
+// SIMD vectors in the compiler's own vector extensions: one source for AVX-512, AVX2, SSE2, NEON.
+//
+// Everything is in an unnamed namespace and nothing from the standard library is instantiated:
+// the sources that include this are compiled once per instruction set, and a shared inline
+// function would let the linker pick the AVX-512 copy for every machine.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define WAKESLEEP_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define WAKESLEEP_VECTOR_BYTES 32
+#else
+#define WAKESLEEP_VECTOR_BYTES 16
+#endif
+
+namespace wakesleep {
+namespace {
+
+constexpr int64_t kLanes = WAKESLEEP_VECTOR_BYTES / sizeof(float);
+// Registers decide how many vectors a loop can keep in flight.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kRegisters = 32;
+#else
+constexpr int kRegisters = 16;
+#endif
+
+typedef float Vec __attribute__((vector_size(WAKESLEEP_VECTOR_BYTES), may_alias));
+typedef int32_t Mask __attribute__((vector_size(WAKESLEEP_VECTOR_BYTES), may_alias));
+typedef float LooseVec __attribute__((vector_size(WAKESLEEP_VECTOR_BYTES), may_alias, aligned(4)));
+
+inline Vec broadcast(float value) { return value - Vec{}; }
+
+inline Vec load(const float* from) { return *reinterpret_cast<const LooseVec*>(from); }
+
+inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
+
+inline Vec load_first(const float* from, int64_t count) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+#endif
+  Vec result{};
+  std::memcpy(&result, from, count * sizeof(float));
+  return result;
+}
+
+inline void store_first(float* to, Vec value, int64_t count) {
+  std::memcpy(to, &value, count * sizeof(float));
+}
+
+inline Vec select(Mask mask, Vec yes, Vec no) { return mask ? yes : no; }
+
+inline Vec clamp(Vec value, float low, float high) {
+  value = select(value < broadcast(low), broadcast(low), value);
+  return select(value > broadcast(high), broadcast(high), value);
+}
+
+inline bool any(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+  int32_t found = 0;
+  for (int64_t lane = 0; lane < kLanes; ++lane) found |= mask[lane];
+  return found != 0;
+#endif
+}
+
+// The order of additions is fixed, so a sum does not depend on what is summed beside it.
+inline float sum(Vec value) {
+#if defined(__AVX512F__)
+  __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)value),
+                               _mm512_extractf32x8_ps((__m512)value, 1));
+#elif defined(__AVX2__)
+  __m256 eight = (__m256)value;
+#endif
+#if defined(__AVX2__)
+  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+#else
+  return (value[0] + value[2]) + (value[1] + value[3]);
+#endif
+}
+
+// Relative error below 2^-22: the hardware's estimate and one Newton step.
+inline Vec reciprocal(Vec value) {
+#if defined(__AVX512F__)
+  Vec guess = (Vec)_mm512_rcp14_ps((__m512)value);
+#elif defined(__AVX2__)
+  Vec guess = (Vec)_mm256_rcp_ps((__m256)value);
+#else
+  return 1.0f / value;
+#endif
+#if defined(__AVX2__)
+  return guess + guess * (1.0f - value * guess);
+#endif
+}
+
+// e^value for |value| <= 87, where neither the result nor its reciprocal is subnormal.
+inline Vec exponential(Vec value) {
+  const Vec round = broadcast(0x1.8p23f);  // adding it leaves the nearest integer in the low bits
+  const Vec shifted = value * 1.44269504088896341f + round;
+  const Vec power = shifted - round;
+  Vec rest = value - power * 0.693359375f;
+  rest = rest + power * 2.12194440e-4f;
+  Vec poly = broadcast(1.9875691500e-4f);
+  poly = poly * rest + 1.3981999507e-3f;
+  poly = poly * rest + 8.3334519073e-3f;
+  poly = poly * rest + 4.1665795894e-2f;
+  poly = poly * rest + 1.6666665459e-1f;
+  poly = poly * rest + 5.0000001201e-1f;
+  poly = poly * (rest * rest) + (rest + 1.0f);
+  return (Vec)((Mask)poly + ((Mask)shifted << 23));
+}
+
+inline Vec clamped_exponential(Vec value) { return exponential(clamp(value, -87.0f, 87.0f)); }
+
+}  // namespace
+}  // namespace wakesleep
