@@ -104,7 +104,7 @@ inline Vec reciprocal(Vec value) {
 #endif
 }
 
-// e^value for |value| <= 87, where neither the result nor its reciprocal is subnormal.
+// e^value where that is a normal number: for value in [-87.33, 88.7].
 inline Vec exponential(Vec value) {
   const Vec round = broadcast(0x1.8p23f);  // adding it leaves the nearest integer in the low bits
   const Vec shifted = value * 1.44269504088896341f + round;
@@ -121,7 +121,8 @@ inline Vec exponential(Vec value) {
   return (Vec)((Mask)poly + ((Mask)shifted << 23));
 }
 
-inline Vec clamped_exponential(Vec value) { return exponential(clamp(value, -87.0f, 87.0f)); }
+// At 88 the reciprocal of the result is subnormal, that is, zero.
+inline Vec clamped_exponential(Vec value) { return exponential(clamp(value, -87.33f, 88.0f)); }
 
 }  // namespace
 }  // namespace wakesleep

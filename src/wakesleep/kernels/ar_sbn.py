@@ -42,7 +42,8 @@ def _draw_forward(noise, c, S):  # type: ignore[no-untyped-def]
 def _draw_backward(saved, gradients):  # type: ignore[no-untyped-def]
     x, c = saved
     _, g = gradients
-    dS = jnp.tril(jnp.tensordot(g, x, (range(g.ndim - 1), range(x.ndim - 1))), -1)
+    samples = list(range(x.ndim - 1))
+    dS = jnp.tril(jnp.tensordot(g, x, (samples, samples)), -1)
     return jnp.zeros_like(x), sum_to(g, c.shape), dS
 
 

@@ -1,5 +1,7 @@
 """Leading dimensions that broadcast, on the way into a kernel and on the way back."""
 
+import math
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -14,8 +16,9 @@ def as_rows(array: Array, batch: tuple[int, ...]) -> Array:
     kept = len(batch)
     while kept and leading[kept - 1] == 1:
         kept -= 1
-    rows = array.reshape(*leading[:kept], array.shape[-1])
-    return jnp.broadcast_to(rows, (*batch[:kept], array.shape[-1])).reshape(-1, array.shape[-1])
+    width = array.shape[-1]
+    rows = jnp.broadcast_to(array.reshape(*leading[:kept], width), (*batch[:kept], width))
+    return rows.reshape(math.prod(batch[:kept]), width)
 
 
 def sum_to(gradient: Array, shape: tuple[int, ...]) -> Array:

@@ -3,7 +3,8 @@
 import ctypes
 import functools
 import os
-import sys
+from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from jax import Array
 from wakesleep.errors import UsageError
 
 VARIABLE = "WAKESLEEP_KERNELS"
-LIBRARY = "_native.so"
+LIBRARY = "wakesleep/kernels/_native.so"
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 _TARGETS = ("nade_logits", "nade_sample", "nade_gradient", "ar_sbn_sample")
 
@@ -49,11 +50,16 @@ def status() -> Status:
 
 
 def _find() -> Path:
-    # An editable install has two folders for this package: the sources', and the build's.
-    for folder in sys.modules[__package__].__path__:
-        if (path := Path(folder, LIBRARY)).exists():
-            return path
-    raise OSError("there are no compiled kernels here: this was built without a C++17 compiler")
+    # Through the installation and not beside this file: an editable install has them apart.
+    try:
+        path = Path(str(metadata.distribution("wakesleep").locate_file(LIBRARY)))
+    except metadata.PackageNotFoundError as error:
+        raise OSError(
+            "there are no compiled kernels: wakesleep is on the path but not installed"
+        ) from error
+    if not path.exists():
+        raise OSError("there are no compiled kernels: wakesleep was built without a C++17 compiler")
+    return path
 
 
 def _load(instruction_set: str) -> str:
@@ -75,7 +81,7 @@ def serves(*arrays: Array) -> bool:
     return status().in_use == "native" and all(array.dtype == jnp.float32 for array in arrays)
 
 
-def call(target: str, shapes: tuple[tuple[int, int], ...], *arrays: Array) -> list[Array]:
+def call(target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array) -> list[Array]:
     """Run one kernel on matrices; the results have the given shapes."""
     results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     kernel = jax.ffi.ffi_call(f"wakesleep_{target}", results, vmap_method="sequential")
