@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <thread>
 
 #include "drivers.h"
+#include "pool_workers.h"
 
 namespace ffi = xla::ffi;
 
@@ -20,57 +16,6 @@ using Matrix = ffi::Buffer<ffi::F32>;
 using MatrixOut = ffi::ResultBuffer<ffi::F32>;
 
 std::atomic<const Kernels*> kernels{nullptr};
-
-// Tasks are taken one by one by the calling thread and by whichever pool threads are free. The
-// caller waits for tasks under way, never for a helper to start: it cannot deadlock even when
-// every pool thread waits in a kernel of its own.
-class PoolWorkers final : public Workers {
- public:
-  explicit PoolWorkers(ffi::ThreadPool pool) : pool_(pool) {}
-
-  void run(int64_t tasks, const std::function<void(int64_t)>& task) override {
-    auto work = std::make_shared<Work>(tasks, task);
-    const int64_t helpers = std::min(tasks, pool_.num_threads()) - 1;
-    for (int64_t helper = 0; helper < helpers; ++helper) {
-      pool_.Schedule([work] { work->take(); });
-    }
-    work->take();
-    work->wait();
-  }
-
- private:
-  struct Work {
-    Work(int64_t tasks, const std::function<void(int64_t)>& task) : tasks(tasks), task(&task) {}
-
-    void take() {
-      for (int64_t mine; (mine = next.fetch_add(1)) < tasks;) {
-        (*task)(mine);
-        if (done.fetch_add(1) + 1 == tasks) {
-          const std::lock_guard<std::mutex> lock(mutex);
-          finished.notify_one();
-        }
-      }
-    }
-
-    void wait() {
-      for (int spin = 0; spin < 2000; ++spin) {
-        if (done.load() == tasks) return;
-        std::this_thread::yield();
-      }
-      std::unique_lock<std::mutex> lock(mutex);
-      finished.wait(lock, [this] { return done.load() == tasks; });
-    }
-
-    const int64_t tasks;
-    const std::function<void(int64_t)>* task;  // outlives every task; late helpers never call it
-    std::atomic<int64_t> next{0};
-    std::atomic<int64_t> done{0};
-    std::mutex mutex;
-    std::condition_variable finished;
-  };
-
-  ffi::ThreadPool pool_;
-};
 
 int64_t width(const Matrix& matrix) { return matrix.dimensions()[1]; }
 
@@ -92,7 +37,7 @@ ffi::Error nade_logits(ffi::ThreadPool pool, Matrix x, Matrix a, Matrix W, Matri
   args.a = rows(a, args.shape.samples);
   args.W = W.typed_data();
   args.logits = logits->typed_data();
-  PoolWorkers workers(pool);
+  PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_forward(*kernels, args, V.typed_data(), workers);
   return ffi::Error::Success();
 }
@@ -107,7 +52,7 @@ ffi::Error nade_sample(ffi::ThreadPool pool, Matrix noise, Matrix a, Matrix c, M
   args.W = W.typed_data();
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
-  PoolWorkers workers(pool);
+  PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_forward(*kernels, args, V.typed_data(), workers);
   return ffi::Error::Success();
 }
@@ -124,7 +69,7 @@ ffi::Error nade_gradient(ffi::ThreadPool pool, Matrix g, Matrix x, Matrix a, Mat
   args.da = da->typed_data();
   args.dW = dW->typed_data();
   args.dV = dV->typed_data();
-  PoolWorkers workers(pool);
+  PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_gradient(*kernels, args, workers);
   return ffi::Error::Success();
 }
@@ -139,7 +84,7 @@ ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Matrix noise, Matrix c, Matrix S,
   args.S = S.typed_data();
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
-  PoolWorkers workers(pool);
+  PoolWorkers<ffi::ThreadPool> workers(pool);
   run_ar_sbn_sample(*kernels, args, workers);
   return ffi::Error::Success();
 }
