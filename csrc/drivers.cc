@@ -13,9 +13,7 @@ namespace wakesleep {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// With fewer samples than this a row of W is rarely used often enough to tabulate its exponential.
-constexpr int64_t kFewSamples = 4;
-constexpr int64_t kPrepareRows = 64;
+constexpr int64_t kPrepareTiles = 8;
 
 // Subnormals are zero on every thread: a pool may set this differently from its caller.
 class FlushSubnormals {
@@ -87,17 +85,16 @@ void in_parts(Workers& workers, int64_t total, int64_t largest, const Body& body
 
 }  // namespace
 
-void run_nade_forward(const Kernels& kernels, NadeForward args, const float* V, Workers& workers) {
+void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers) {
   const NadeShape& shape = args.shape;
   if (shape.samples == 0 || shape.units == 0) return;
   const int64_t size = shape.units * parts(shape.hidden, kernels.lanes) * kernels.lanes;
-  float* padded_V = shared_arena().take<float>(2 * size);
-  float* factors = shape.samples < kFewSamples ? nullptr : padded_V + size;
-  in_parts(workers, shape.units, kPrepareRows, [&](int64_t first, int64_t last) {
-    kernels.nade_prepare(args, first, last, padded_V, V, factors);
+  args.padded_V = shared_arena().take<float>(2 * size + tiles(shape.units));
+  args.factors = args.padded_V + size;
+  args.bounded = reinterpret_cast<bool*>(args.factors + size);
+  in_parts(workers, tiles(shape.units), kPrepareTiles, [&](int64_t first, int64_t last) {
+    kernels.nade_prepare(args, first, last);
   });
-  args.padded_V = padded_V;
-  args.factors = factors;
   in_parts(workers, shape.samples, kNadeBlock, [&](int64_t first, int64_t last) {
     kernels.nade_forward(args, first, last, task_scratch(kernels.nade_forward_scratch(shape)));
   });

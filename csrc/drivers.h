@@ -6,8 +6,8 @@
 
 namespace wakesleep {
 
-// `args` without padded_V and factors, which are made here.
-void run_nade_forward(const Kernels& kernels, NadeForward args, const float* V, Workers& workers);
+// `args` without padded_V, factors and bounded.
+void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers);
 
 // `args` without ones.
 void run_nade_gradient(const Kernels& kernels, NadeGradient args, Workers& workers);

@@ -36,9 +36,10 @@ ffi::Error nade_logits(ffi::ThreadPool pool, Matrix x, Matrix a, Matrix W, Matri
   args.x = rows(x, args.shape.samples);
   args.a = rows(a, args.shape.samples);
   args.W = W.typed_data();
+  args.V = V.typed_data();
   args.logits = logits->typed_data();
   PoolWorkers<ffi::ThreadPool> workers(pool);
-  run_nade_forward(*kernels, args, V.typed_data(), workers);
+  run_nade_forward(*kernels, args, workers);
   return ffi::Error::Success();
 }
 
@@ -50,10 +51,11 @@ ffi::Error nade_sample(ffi::ThreadPool pool, Matrix noise, Matrix a, Matrix c, M
   args.c = rows(c, args.shape.samples);
   args.noise = noise.typed_data();
   args.W = W.typed_data();
+  args.V = V.typed_data();
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
   PoolWorkers<ffi::ThreadPool> workers(pool);
-  run_nade_forward(*kernels, args, V.typed_data(), workers);
+  run_nade_forward(*kernels, args, workers);
   return ffi::Error::Success();
 }
 

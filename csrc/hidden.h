@@ -8,19 +8,19 @@ namespace {
 
 inline int64_t padded(int64_t hidden) { return (hidden + kLanes - 1) / kLanes * kLanes; }
 
-// Where a product of exponentials may soon lose its value. NaN counts as outside.
-inline Mask unsafe(Vec inverse_odds) {
-  return ~((inverse_odds > broadcast(0x1p-80f)) & (inverse_odds < broadcast(0x1p80f)));
+// The hidden layer is kept as E = exp(-a): adding w to a is multiplying E by exp(-w), and the
+// sigmoid is 1 / (1 + E). E is looked at once per tile of units. If it is safe there, and the
+// tile's weights are bounded, then no product within the tile can overflow or vanish.
+constexpr float kSafe = 0x1p60f;
+constexpr float kBound = 44.0f;  // below log(2^126 / kSafe)
+
+inline bool all_safe(Vec low, Vec high) {
+  return !any((low < broadcast(1 / kSafe)) | (high > broadcast(kSafe)));
 }
 
-// e^w, by which exp(-a) changes with w; infinite, and so unsafe, where it would lose its value.
-inline Vec factor(Vec w) {
-  const Vec value = clamped_exponential(w);
-  return select((w > broadcast(-80.0f)) & (w < broadcast(80.0f)), value,
-                broadcast(__builtin_inff()));
-}
+inline Vec sigmoid_of(Vec inverse_odds) { return reciprocal(1.0f + inverse_odds); }
 
-inline Vec logistic(Vec a) { return reciprocal(1.0f + clamped_exponential(-a)); }
+inline Vec logistic(Vec a) { return sigmoid_of(clamped_exponential(-a)); }
 
 // Columns h, h+1, ... of a row that ends at `hidden`, zero beyond.
 inline Vec load_columns(const float* row, int64_t h, int64_t hidden) {

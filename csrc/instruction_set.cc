@@ -7,21 +7,12 @@
 namespace wakesleep {
 namespace {
 
-void nade_prepare(const NadeForward& args, int64_t first, int64_t last, float* padded_V,
-                  const float* V, float* factors) {
-  const int64_t hidden = args.shape.hidden, width = padded(hidden);
-  for (int64_t unit = first; unit < last; ++unit) {
-    for (int64_t h = 0; h < width; h += kLanes) {
-      store(padded_V + unit * width + h, load_columns(V + unit * hidden, h, hidden));
-      if (!factors) continue;
-      const Vec W = load_columns(args.W + unit * hidden, h, hidden);
-      store(factors + unit * width + h, factor(-W));
-    }
-  }
+void nade_prepare(const NadeForward& args, int64_t first, int64_t last) {
+  for (int64_t tile = first; tile < last; ++tile) prepare_tile(args, tile);
 }
 
 int64_t nade_forward_scratch(const NadeShape& shape) {
-  return NadeWalk::scratch(shape, kNadeBlock);
+  return NadeWalk::scratch(shape);
 }
 
 void nade_forward(const NadeForward& args, int64_t first, int64_t last, float* scratch) {

@@ -9,6 +9,7 @@
 namespace wakesleep {
 
 constexpr int64_t kNadeBlock = 16;   // samples whose hidden layers fit the first cache together
+constexpr int64_t kTile = 16;        // units between two looks at the range of a hidden layer
 constexpr int64_t kArSbnBlock = 64;  // samples that share the transposed tile of S
 
 // An operand whose rows each serve `repeat` consecutive samples.
@@ -33,8 +34,10 @@ struct NadeForward {
   Rows c;              // data is null for no contribution
   const float* noise;  // [samples, units], or null when the bits are given
   const float* W;
-  const float* padded_V;  // [units, hidden padded to whole vectors]
-  const float* factors;   // exp(-W), padded as V; null to do without
+  const float* V;
+  float* padded_V;  // [units, hidden padded to whole vectors]
+  float* factors;   // exp(-W), padded as V
+  bool* bounded;    // [tiles(units)]: whether the factors of a tile may be used
   float* drawn;           // [samples, units], when sampling
   float* logits;          // [samples, units]
 };
@@ -64,15 +67,16 @@ struct ArSbnSample {
 
 constexpr int64_t words(int64_t units) { return (units + 63) / 64; }
 
+constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
+
 // One instruction set's kernels. Scratch sizes are in floats.
 struct Kernels {
   const char* name;
   int64_t lanes;
   int64_t max_gradient_vectors;
 
-  // Rows [first, last) of V and, unless null, of exp(-W), padded to whole vectors.
-  void (*nade_prepare)(const NadeForward&, int64_t first, int64_t last, float* padded_V,
-                       const float* V, float* factors);
+  // Tiles [first, last) of padded_V, factors and bounded.
+  void (*nade_prepare)(const NadeForward&, int64_t first, int64_t last);
   // Samples [first, last), at most kNadeBlock.
   int64_t (*nade_forward_scratch)(const NadeShape&);
   void (*nade_forward)(const NadeForward&, int64_t first, int64_t last, float* scratch);

@@ -1,9 +1,8 @@
 // NADE forwards: logits of given bits, or bits drawn one after another.
 //
-// The hidden layer changes only where a bit is 1. Between ones its sigmoids are kept, and at a
-// one they are not computed from the pre-activation: with E = exp(-a), adding W_i to a is
-// multiplying E by exp(-W_i), which is tabulated, and the sigmoid is 1 / (1 + E). A sample whose
-// E leaves the safe range goes on with pre-activations and exponentials instead.
+// The hidden layer changes only where a bit is 1; between ones its sigmoids are kept. How it
+// changes without exponentials is in hidden.h. A sample that leaves the range where that is
+// exact goes on "additively", with pre-activations and exponentials.
 #pragma once
 
 #include "hidden.h"
@@ -13,12 +12,28 @@
 namespace wakesleep {
 namespace {
 
-constexpr int kGroup = kRegisters == 32 ? 8 : 4;  // samples whose dot products share a row of V
+// A tile's rows of V and exp(-W), padded with zeros to whole vectors.
+inline void prepare_tile(const NadeForward& args, int64_t tile) {
+  const int64_t hidden = args.shape.hidden, width = padded(hidden), from = tile * kTile;
+  const int64_t to = from + kTile < args.shape.units ? from + kTile : args.shape.units;
+  Mask unbounded{};
+  for (int64_t h = 0; h < width; h += kLanes) {
+    Vec change{};
+    for (int64_t unit = from; unit < to; ++unit) {
+      const Vec W = load_columns(args.W + unit * hidden, h, hidden);
+      change += magnitude(W);
+      store(args.factors + unit * width + h, clamped_exponential(-W));
+      store(args.padded_V + unit * width + h, load_columns(args.V + unit * hidden, h, hidden));
+    }
+    unbounded |= ~(change < broadcast(kBound));
+  }
+  args.bounded[tile] = !any(unbounded);
+}
 
 class NadeWalk {
  public:
-  static int64_t scratch(const NadeShape& shape, int64_t count) {
-    return 2 * count * padded(shape.hidden);
+  static int64_t scratch(const NadeShape& shape) {
+    return 2 * (kNadeBlock + kGroup) * padded(shape.hidden);
   }
 
   NadeWalk(const NadeForward& args, int64_t first, int64_t last, float* scratch)
@@ -29,16 +44,20 @@ class NadeWalk {
   }
 
   void run() {
+    const int64_t units = args_.shape.units;
     for (int64_t k = 0; k < count_; ++k) start(k);
-    for (int64_t unit = 0; unit < args_.shape.units; ++unit) {
-      int64_t k = 0;
-      for (; k + kGroup <= count_; k += kGroup) predict<kGroup>(k, unit);
-      for (; k + 2 <= count_; k += 2) predict<2>(k, unit);
-      if (k < count_) predict<1>(k, unit);
+    std::memset(sigmoid_ + count_ * width_, 0, kGroup * width_ * sizeof(float));
+    for (int64_t tile = 0; tile < tiles(units); ++tile) {
+      const int64_t from = tile * kTile, to = from + kTile < units ? from + kTile : units;
+      if (!args_.bounded[tile]) leave_products(from);
+      for (int64_t unit = from; unit < to; ++unit) predict(unit);
+      check_range(to);
     }
   }
 
  private:
+  static constexpr int kGroup = 4;  // samples whose dot products are summed together
+
   struct Sample {
     const float* a;
     const float* c;
@@ -47,6 +66,7 @@ class NadeWalk {
     float* drawn;
     float* logits;
     bool additive;
+    bool changed;  // since its range was last checked
   };
 
   Sample sample(int64_t n) const {
@@ -58,31 +78,44 @@ class NadeWalk {
             drawn ? drawn : args_.x[n],
             drawn,
             args_.logits + row,
-            false};
+            false,
+            true};
   }
 
   void start(int64_t k) {
-    bool safe = args_.factors != nullptr;
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec inverse_odds = clamped_exponential(-load_columns(samples_[k].a, h, hidden_));
-      safe = safe && !any(unsafe(inverse_odds));
       store(state_ + k * width_ + h, inverse_odds);
-      store(sigmoid_ + k * width_ + h, reciprocal(1.0f + inverse_odds));
+      store(sigmoid_ + k * width_ + h, sigmoid_of(inverse_odds));
     }
-    if (!safe) go_additive(k, 0);
+    check_range(k, 0);
   }
 
-  // Row `unit` of V against the hidden layers of `Count` samples.
-  template <int Count>
-  void predict(int64_t k, int64_t unit) {
-    const float* row = args_.padded_V + unit * width_;
-    const float* hidden = sigmoid_ + k * width_;
-    Vec total[Count] = {};
-    for (int64_t h = 0; h < width_; h += kLanes) {
+  void predict(int64_t unit) {
+    int64_t k = 0;
+    for (; k + 2 * kGroup <= count_; k += 2 * kGroup) predict<2>(k, unit);
+    // The last group may reach beyond the samples, into zeros.
+    for (; k < count_; k += kGroup) predict<1>(k, unit);
+  }
+
+  // Row `unit` of V against the hidden layers of some groups of samples.
+  template <int Groups>
+  void predict(int64_t first, int64_t unit) {
+    const int64_t width = width_;
+    const float* row = args_.padded_V + unit * width;
+    const float* hidden = sigmoid_ + first * width;
+    Vec total[Groups][kGroup] = {};
+    for (int64_t h = 0; h < width; h += kLanes) {
       const Vec v = load(row + h);
-      for (int j = 0; j < Count; ++j) total[j] += v * load(hidden + j * width_ + h);
+      for (int j = 0; j < Groups * kGroup; ++j) {
+        total[j / kGroup][j % kGroup] += v * load(hidden + j * width + h);
+      }
     }
-    for (int j = 0; j < Count; ++j) decide(k + j, unit, sum(total[j]));
+    float effects[Groups * kGroup];
+    for (int group = 0; group < Groups; ++group) sum_four(total[group], effects + group * kGroup);
+    for (int j = 0; j < Groups * kGroup && first + j < count_; ++j) {
+      decide(first + j, unit, effects[j]);
+    }
   }
 
   void decide(int64_t k, int64_t unit, float effect) {
@@ -95,34 +128,56 @@ class NadeWalk {
 
   void absorb(int64_t k, int64_t unit) {
     if (samples_[k].additive) return absorb_additively(k, unit);
-    const float* factor = args_.factors + unit * width_;
-    float* inverse_odds = state_ + k * width_;
-    float* hidden = sigmoid_ + k * width_;
-    Mask outside{};
-    for (int64_t h = 0; h < width_; h += kLanes) {
+    samples_[k].changed = true;
+    const int64_t width = width_;
+    const float* factor = args_.factors + unit * width;
+    float* inverse_odds = state_ + k * width;
+    float* hidden = sigmoid_ + k * width;
+    for (int64_t h = 0; h < width; h += kLanes) {
       const Vec product = load(inverse_odds + h) * load(factor + h);
-      outside |= unsafe(product);
       store(inverse_odds + h, product);
-      store(hidden + h, reciprocal(1.0f + product));
+      store(hidden + h, sigmoid_of(product));
     }
-    if (any(outside)) go_additive(k, unit + 1);
   }
 
-  void absorb_additively(int64_t k, int64_t unit) {
+  void check_range(int64_t seen) {
+    for (int64_t k = 0; k < count_; ++k) {
+      if (samples_[k].changed && !samples_[k].additive) check_range(k, seen);
+    }
+  }
+
+  void check_range(int64_t k, int64_t seen) {
+    const float* inverse_odds = state_ + k * width_;
+    Vec low = load(inverse_odds), high = low;
+    for (int64_t h = kLanes; h < width_; h += kLanes) {
+      low = smaller(low, load(inverse_odds + h));
+      high = larger(high, load(inverse_odds + h));
+    }
+    samples_[k].changed = false;
+    if (!all_safe(low, high)) go_additive(k, seen);
+  }
+
+  void leave_products(int64_t seen) {
+    for (int64_t k = 0; k < count_; ++k) {
+      if (!samples_[k].additive) go_additive(k, seen);
+    }
+  }
+
+  WAKESLEEP_COLD void go_additive(int64_t k, int64_t seen) {
+    samples_[k].additive = true;
+    for (int64_t h = 0; h < width_; h += kLanes) {
+      const Vec a = pre_activation(samples_[k].a, args_.W, samples_[k].x, seen, h, hidden_);
+      store(state_ + k * width_ + h, a);
+      store(sigmoid_ + k * width_ + h, logistic(a));
+    }
+  }
+
+  WAKESLEEP_COLD void absorb_additively(int64_t k, int64_t unit) {
     const float* row = args_.W + unit * hidden_;
     float* state = state_ + k * width_;
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec a = load(state + h) + load_columns(row, h, hidden_);
       store(state + h, a);
-      store(sigmoid_ + k * width_ + h, logistic(a));
-    }
-  }
-
-  void go_additive(int64_t k, int64_t seen) {
-    samples_[k].additive = true;
-    for (int64_t h = 0; h < width_; h += kLanes) {
-      const Vec a = pre_activation(samples_[k].a, args_.W, samples_[k].x, seen, h, hidden_);
-      store(state_ + k * width_ + h, a);
       store(sigmoid_ + k * width_ + h, logistic(a));
     }
   }

@@ -7,7 +7,7 @@
 //
 // No hidden column needs any other, so a task is a range of columns with all its samples, and
 // nothing is summed across threads. Within it a tile of units stays in cache while every sample
-// walks through it. As forwards, a is kept as exp(-a) until a sample leaves the safe range.
+// walks through it. As forwards, the hidden layer is exp(-a) until a sample turns additive.
 #pragma once
 
 #include "hidden.h"
@@ -20,7 +20,6 @@ namespace {
 // How columns are divided is part of the result's bits (a sample turns additive in all columns
 // of a task), so it depends on nothing but the instruction set and the hidden width.
 constexpr int kMaxGradientVectors = 4;
-constexpr int64_t kTile = 16;             // units; divides 64
 constexpr int64_t kGradientBlock = 256;  // samples whose walking state is kept at once
 
 template <int M>
@@ -30,7 +29,7 @@ class NadeReverse {
 
   static int64_t scratch(const NadeShape& shape) {
     const int64_t samples = shape.samples < kGradientBlock ? shape.samples : kGradientBlock;
-    return (samples * 3 + kTile * 4) * kColumns;
+    return (samples * 4 + kTile * 4) * kColumns;
   }
 
   NadeReverse(const NadeGradient& args, int64_t first_vector, float* scratch)
@@ -48,40 +47,46 @@ class NadeReverse {
     for (first_ = 0; first_ < samples; first_ += kGradientBlock) {
       count_ = samples - first_ < kGradientBlock ? samples - first_ : kGradientBlock;
       for (int64_t k = 0; k < count_; ++k) start(k);
-      for (int64_t tile = (units - 1) / kTile * kTile; tile >= 0; tile -= kTile) {
-        rows_ = units - tile < kTile ? units - tile : kTile;
-        pack(tile);
-        for (int64_t k = 0; k < count_; ++k) walk(k, tile);
-        unpack(tile);
+      for (from_ = (tiles(units) - 1) * kTile; from_ >= 0; from_ -= kTile) {
+        rows_ = units - from_ < kTile ? units - from_ : kTile;
+        if (!pack()) leave_products();
+        for (int64_t k = 0; k < count_; ++k) additive_[k] ? walk<true>(k) : walk<false>(k);
+        unpack();
       }
       for (int64_t k = 0; k < count_; ++k) finish(k);
     }
   }
 
  private:
-  // A sample's place on its way back: exp(-a) (or a, once additive), ds and da.
-  float* state(int64_t k) { return walks_ + k * 3 * kColumns; }
-  float* ds(int64_t k) { return state(k) + kColumns; }
-  float* da(int64_t k) { return state(k) + 2 * kColumns; }
+  // A sample's place on its way back.
+  struct Walk {
+    Vec state[M];  // exp(-a), or a once additive
+    Vec s[M];
+    Vec ds[M];
+    Vec da[M];
+  };
 
   void start(int64_t k) {
+    Walk& walk = walks(k);
+    walk = {};
     additive_[k] = false;
     set_state(k, args_.shape.units);
-    for (int64_t h = 0; h < 2 * kColumns; h += kLanes) store(ds(k) + h, Vec{});
+    check_range(k, args_.shape.units);
   }
 
+  Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
+
   // The hidden layer as it is before unit `seen`, from scratch.
-  void set_state(int64_t k, int64_t seen) {
-    Vec a[M];
-    bool safe = !additive_[k];
+  WAKESLEEP_COLD void set_state(int64_t k, int64_t seen) {
+    Walk& walk = walks(k);
     for (int v = 0; v < M; ++v) {
-      a[v] = load_columns(args_.a[first_ + k], column_ + v * kLanes, hidden_);
+      walk.state[v] = load_columns(args_.a[first_ + k], column_ + v * kLanes, hidden_);
     }
-    add_rows(a, first_ + k, seen);
-    for (int v = 0; v < M && safe; ++v) safe = !any(unsafe(clamped_exponential(-a[v])));
-    additive_[k] = !safe;
+    add_rows(walk.state, first_ + k, seen);
     for (int v = 0; v < M; ++v) {
-      store(state(k) + v * kLanes, safe ? clamped_exponential(-a[v]) : a[v]);
+      const Vec inverse_odds = clamped_exponential(-walk.state[v]);
+      walk.s[v] = sigmoid_of(inverse_odds);
+      if (!additive_[k]) walk.state[v] = inverse_odds;
     }
   }
 
@@ -99,25 +104,53 @@ class NadeReverse {
     for (int v = 0; v < M; ++v) a[v] += load_columns(row, column_ + v * kLanes, hidden_);
   }
 
-  void pack(int64_t tile) {
+  void check_range(int64_t k, int64_t seen) {
+    const Walk& walk = walks(k);
+    Vec low = walk.state[0], high = low;
+    for (int v = 1; v < M; ++v) {
+      low = smaller(low, walk.state[v]);
+      high = larger(high, walk.state[v]);
+    }
+    if (all_safe(low, high)) return;
+    additive_[k] = true;
+    set_state(k, seen);
+  }
+
+  void leave_products() {
+    for (int64_t k = 0; k < count_; ++k) {
+      if (additive_[k]) continue;
+      additive_[k] = true;
+      set_state(k, from_ + rows_);
+    }
+  }
+
+  // Copies a tile of V and exp(W); whether those factors may be used.
+  bool pack() {
+    Vec change[M] = {};
     for (int64_t row = 0; row < rows_; ++row) {
+      const int64_t unit = (from_ + row) * hidden_;
       for (int v = 0; v < M; ++v) {
         const int64_t at = row * kColumns + v * kLanes, h = column_ + v * kLanes;
-        store(V_ + at, load_columns(args_.V + (tile + row) * hidden_, h, hidden_));
-        const Vec W = load_columns(args_.W + (tile + row) * hidden_, h, hidden_);
-        store(factors_ + at, factor(W));
+        const Vec W = load_columns(args_.W + unit, h, hidden_);
+        change[v] += magnitude(W);
+        store(factors_ + at, clamped_exponential(W));
+        store(V_ + at, load_columns(args_.V + unit, h, hidden_));
         store(dV_ + at, Vec{});
         store(dW_ + at, Vec{});
       }
     }
+    Mask unbounded{};
+    for (int v = 0; v < M; ++v) unbounded |= ~(change[v] < broadcast(kBound));
+    return !any(unbounded);
   }
 
-  void unpack(int64_t tile) {
+  void unpack() {
     for (int64_t row = 0; row < rows_; ++row) {
+      const int64_t unit = (from_ + row) * hidden_;
       for (int v = 0; v < M; ++v) {
-        const int64_t at = row * kColumns + v * kLanes;
-        add_to(args_.dV + (tile + row) * hidden_, column_ + v * kLanes, load(dV_ + at));
-        add_to(args_.dW + (tile + row) * hidden_, column_ + v * kLanes, load(dW_ + at));
+        const int64_t at = row * kColumns + v * kLanes, h = column_ + v * kLanes;
+        add_to(args_.dV + unit, h, load(dV_ + at));
+        add_to(args_.dW + unit, h, load(dW_ + at));
       }
     }
   }
@@ -127,93 +160,71 @@ class NadeReverse {
     store_columns(row, h, hidden_, value);
   }
 
-  void walk(int64_t k, int64_t tile) {
+  template <bool Additive>
+  WAKESLEEP_COLD void walk(int64_t k) {
     const int64_t n = first_ + k, units = args_.shape.units;
-    const float* g = args_.g + n * units + tile;
-    uint32_t ones = args_.ones[n * words(units) + tile / 64] >> (tile % 64) & ((1u << kTile) - 1);
-    Vec s[M], ds_k[M];
-    for (int v = 0; v < M; ++v) {
-      s[v] = sigmoid(k, v);
-      ds_k[v] = load(ds(k) + v * kLanes);
-    }
+    const float* g = args_.g + n * units + from_;
+    uint32_t ones = args_.ones[n * words(units) + from_ / 64] >> (from_ % 64) & ((1u << kTile) - 1);
+    const bool changes = ones != 0;
+    Walk walk = walks(k);
     int64_t upper = rows_;
     while (ones) {
       const int64_t row = 31 - __builtin_clz(ones);
       ones ^= 1u << row;
-      segment(g, row + 1, upper, s, ds_k);
-      cross(k, tile, row, s, ds_k);
+      segment(g, row + 1, upper, walk);
+      cross<Additive>(row, walk);
       upper = row + 1;
     }
-    segment(g, 0, upper, s, ds_k);
-    for (int v = 0; v < M; ++v) store(ds(k) + v * kLanes, ds_k[v]);
+    segment(g, 0, upper, walk);
+    walks(k) = walk;
+    if (!Additive && changes) check_range(k, from_);
   }
 
-  Vec sigmoid(int64_t k, int v) {
-    const Vec value = load(state(k) + v * kLanes);
-    return additive_[k] ? logistic(value) : reciprocal(1.0f + value);
-  }
-
-  void segment(const float* g, int64_t from, int64_t to, const Vec (&s)[M], Vec (&ds)[M]) {
+  void segment(const float* g, int64_t from, int64_t to, Walk& walk) {
+    const float* V = V_;  // members would be read again after every store
+    float* dV = dV_;
     for (int64_t row = to - 1; row >= from; --row) {
       const Vec weight = broadcast(g[row]);
-      const float* V = V_ + row * kColumns;
-      float* dV = dV_ + row * kColumns;
       for (int v = 0; v < M; ++v) {
-        ds[v] += weight * load(V + v * kLanes);
-        store(dV + v * kLanes, load(dV + v * kLanes) + weight * s[v]);
+        const int64_t at = row * kColumns + v * kLanes;
+        walk.ds[v] += weight * load(V + at);
+        store(dV + at, load(dV + at) + weight * walk.s[v]);
       }
     }
   }
 
   // Back over a one: its row of W stops being part of the hidden layer.
-  void cross(int64_t k, int64_t tile, int64_t row, Vec (&s)[M], Vec (&ds)[M]) {
+  template <bool Additive>
+  void cross(int64_t row, Walk& walk) {
     float* dW = dW_ + row * kColumns;
+    const float* factor = factors_ + row * kColumns;
+    const float* W = args_.W + (from_ + row) * hidden_;
     for (int v = 0; v < M; ++v) {
-      const Vec total = load(da(k) + v * kLanes) + ds[v] * (s[v] * (1.0f - s[v]));
-      store(da(k) + v * kLanes, total);
-      store(dW + v * kLanes, load(dW + v * kLanes) + total);
-      ds[v] = Vec{};
+      const int64_t at = v * kLanes;
+      walk.da[v] += walk.ds[v] * (walk.s[v] - walk.s[v] * walk.s[v]);
+      walk.ds[v] = Vec{};
+      store(dW + at, load(dW + at) + walk.da[v]);
+      if constexpr (Additive) {
+        walk.state[v] -= load_columns(W, column_ + at, hidden_);
+        walk.s[v] = logistic(walk.state[v]);
+      } else {
+        walk.state[v] *= load(factor + at);
+        walk.s[v] = sigmoid_of(walk.state[v]);
+      }
     }
-    if (additive_[k]) {
-      subtract(k, tile + row);
-    } else {
-      divide(k, tile, row);
-    }
-    for (int v = 0; v < M; ++v) s[v] = sigmoid(k, v);
-  }
-
-  void subtract(int64_t k, int64_t unit) {
-    const float* W = args_.W + unit * hidden_ ;
-    for (int v = 0; v < M; ++v) {
-      float* a = state(k) + v * kLanes;
-      store(a, load(a) - load_columns(W, column_ + v * kLanes, hidden_));
-    }
-  }
-
-  void divide(int64_t k, int64_t tile, int64_t row) {
-    Mask outside{};
-    for (int v = 0; v < M; ++v) {
-      float* inverse_odds = state(k) + v * kLanes;
-      const Vec product = load(inverse_odds) * load(factors_ + row * kColumns + v * kLanes);
-      outside |= unsafe(product);
-      store(inverse_odds, product);
-    }
-    if (!any(outside)) return;
-    additive_[k] = true;
-    set_state(k, tile + row);
   }
 
   void finish(int64_t k) {
+    Walk& walk = walks(k);
     for (int v = 0; v < M; ++v) {
-      const Vec s = sigmoid(k, v);
-      const Vec total = load(da(k) + v * kLanes) + load(ds(k) + v * kLanes) * (s * (1.0f - s));
+      const Vec total = walk.da[v] + walk.ds[v] * (walk.s[v] - walk.s[v] * walk.s[v]);
       store_columns(args_.da + (first_ + k) * hidden_, column_ + v * kLanes, hidden_, total);
     }
   }
 
   const NadeGradient& args_;
   const int64_t hidden_, column_;
-  int64_t first_, count_, rows_;
+  int64_t first_, count_, from_, rows_;
   float *V_, *dV_, *factors_, *dW_;  // a tile of units
   float* walks_;
   bool additive_[kGradientBlock];

@@ -20,6 +20,9 @@
 #define WAKESLEEP_VECTOR_BYTES 16
 #endif
 
+// For functions whose constants would crowd a hot loop's registers.
+#define WAKESLEEP_COLD __attribute__((noinline))
+
 namespace wakesleep {
 namespace {
 
@@ -56,6 +59,12 @@ inline void store_first(float* to, Vec value, int64_t count) {
 
 inline Vec select(Mask mask, Vec yes, Vec no) { return mask ? yes : no; }
 
+inline Vec smaller(Vec a, Vec b) { return select(a < b, a, b); }
+
+inline Vec larger(Vec a, Vec b) { return select(a > b, a, b); }
+
+inline Vec magnitude(Vec value) { return (Vec)((Mask)value & 0x7fffffff); }
+
 inline Vec clamp(Vec value, float low, float high) {
   value = select(value < broadcast(low), broadcast(low), value);
   return select(value > broadcast(high), broadcast(high), value);
@@ -73,20 +82,30 @@ inline bool any(Mask mask) {
 #endif
 }
 
-// The order of additions is fixed, so a sum does not depend on what is summed beside it.
-inline float sum(Vec value) {
-#if defined(__AVX512F__)
-  __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)value),
-                               _mm512_extractf32x8_ps((__m512)value, 1));
-#elif defined(__AVX2__)
-  __m256 eight = (__m256)value;
-#endif
+// The sums of four vectors.
+inline void sum_four(const Vec (&v)[4], float* to) {
 #if defined(__AVX2__)
-  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+#if defined(__AVX512F__)
+#define WAKESLEEP_ZIP(kind, a, b) (Vec) _mm512_unpack##kind((__m512)(a), (__m512)(b))
+#define WAKESLEEP_ZIP2(kind, a, b) (Vec) _mm512_unpack##kind((__m512d)(a), (__m512d)(b))
 #else
-  return (value[0] + value[2]) + (value[1] + value[3]);
+#define WAKESLEEP_ZIP(kind, a, b) (Vec) _mm256_unpack##kind((__m256)(a), (__m256)(b))
+#define WAKESLEEP_ZIP2(kind, a, b) (Vec) _mm256_unpack##kind((__m256d)(a), (__m256d)(b))
+#endif
+  const Vec ab = WAKESLEEP_ZIP(lo_ps, v[0], v[1]) + WAKESLEEP_ZIP(hi_ps, v[0], v[1]);
+  const Vec cd = WAKESLEEP_ZIP(lo_ps, v[2], v[3]) + WAKESLEEP_ZIP(hi_ps, v[2], v[3]);
+  const Vec abcd = WAKESLEEP_ZIP2(lo_pd, ab, cd) + WAKESLEEP_ZIP2(hi_pd, ab, cd);
+#if defined(__AVX512F__)
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)abcd),
+                                    _mm512_extractf32x8_ps((__m512)abcd, 1));
+#else
+  const __m256 half = (__m256)abcd;
+#endif
+  _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+#undef WAKESLEEP_ZIP
+#undef WAKESLEEP_ZIP2
+#else
+  for (int j = 0; j < 4; ++j) to[j] = (v[j][0] + v[j][2]) + (v[j][1] + v[j][3]);
 #endif
 }
 

@@ -111,8 +111,9 @@ void fuzz_nade_logits(const Kernels& kernels, const Nade& nade, Workers& workers
   args.x = {nade.x.data(), nade.units, nade.repeat};
   args.a = {nade.a.data(), nade.hidden, 1};
   args.W = nade.W.data();
+  args.V = nade.V.data();
   args.logits = logits.data();
-  run_nade_forward(kernels, args, nade.V.data(), workers);
+  run_nade_forward(kernels, args, workers);
   check("logits", logits, nade.effects(nade.x.data(), nade.repeat));
 }
 
@@ -124,9 +125,10 @@ void fuzz_nade_sample(const Kernels& kernels, const Nade& nade, Workers& workers
   args.c = {nade.c.data(), nade.units, nade.repeat};
   args.noise = nade.g.data();
   args.W = nade.W.data();
+  args.V = nade.V.data();
   args.drawn = drawn.data();
   args.logits = logits.data();
-  run_nade_forward(kernels, args, nade.V.data(), workers);
+  run_nade_forward(kernels, args, workers);
   std::vector<double> expected = nade.effects(drawn.data(), 1);
   for (int64_t at = 0; at < nade.samples * nade.units; ++at) {
     const int64_t n = at / nade.units;

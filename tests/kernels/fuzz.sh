@@ -12,7 +12,7 @@ avx512="$avx2 -mavx512f -mavx512dq -mavx512vl -mavx512bw"
 [ "$(uname -m)" = x86_64 ] && sets="baseline avx2 avx512" x86="-DWAKESLEEP_X86" || sets="baseline" x86=""
 
 compile() {
-  "${CXX:-g++}" -std=c++17 -O1 -g -Wall -Wextra -Wno-maybe-uninitialized -Wno-psabi $flags "$@"
+  "${CXX:-g++}" -std=c++17 -O1 -g -Wall -Wextra -Wno-uninitialized -Wno-maybe-uninitialized -Wno-psabi $flags "$@"
 }
 
 for sanitizers in address,undefined thread; do

@@ -30,8 +30,8 @@ def ar_sbn_sample(
 @jax.custom_vjp
 def _draw(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:
     if not native.serves(noise, c, S):
-        return _reference(noise, c, S)
-    return lax.platform_dependent(noise, c, S, cpu=_compiled, default=_reference)
+        return reference(noise, c, S)
+    return lax.platform_dependent(noise, c, S, cpu=_compiled, default=reference)
 
 
 def _draw_forward(noise, c, S):  # type: ignore[no-untyped-def]
@@ -58,7 +58,9 @@ def _compiled(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:
     return x.reshape(noise.shape), logits.reshape(noise.shape)
 
 
-def _reference(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:
+def reference(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:
+    """The same in pure JAX, for whatever JAX runs on."""
+
     def draw(logits, step):  # type: ignore[no-untyped-def]
         i, noise_i, effect_of_i = step
         x_i = (lax.dynamic_index_in_dim(logits, i, -1, keepdims=False) > noise_i).astype(c.dtype)
