@@ -8,7 +8,7 @@
 
 namespace wakesleep {
 
-constexpr int64_t kNadeBlock = 16;   // samples whose hidden layers fit the first cache together
+constexpr int64_t kNadeBlock = 8;    // samples whose hidden layers fit the first cache together
 constexpr int64_t kTile = 16;        // units between two looks at the range of a hidden layer
 constexpr int64_t kArSbnBlock = 64;  // samples that share the transposed tile of S
 

@@ -33,7 +33,7 @@ inline void prepare_tile(const NadeForward& args, int64_t tile) {
 class NadeWalk {
  public:
   static int64_t scratch(const NadeShape& shape) {
-    return 2 * (kNadeBlock + kGroup) * padded(shape.hidden);
+    return (2 * kNadeBlock + 2 * kGroup) * padded(shape.hidden);
   }
 
   NadeWalk(const NadeForward& args, int64_t first, int64_t last, float* scratch)
@@ -46,7 +46,7 @@ class NadeWalk {
   void run() {
     const int64_t units = args_.shape.units;
     for (int64_t k = 0; k < count_; ++k) start(k);
-    std::memset(sigmoid_ + count_ * width_, 0, kGroup * width_ * sizeof(float));
+    std::memset(sigmoid_ + count_ * width_, 0, 2 * kGroup * width_ * sizeof(float));
     for (int64_t tile = 0; tile < tiles(units); ++tile) {
       const int64_t from = tile * kTile, to = from + kTile < units ? from + kTile : units;
       if (!args_.bounded[tile]) leave_products(from);
@@ -93,9 +93,9 @@ class NadeWalk {
 
   void predict(int64_t unit) {
     int64_t k = 0;
-    for (; k + 2 * kGroup <= count_; k += 2 * kGroup) predict<2>(k, unit);
     // The last group may reach beyond the samples, into zeros.
-    for (; k < count_; k += kGroup) predict<1>(k, unit);
+    for (; k + kGroup < count_; k += 2 * kGroup) predict<2>(k, unit);
+    if (k < count_) predict<1>(k, unit);
   }
 
   // Row `unit` of V against the hidden layers of some groups of samples.

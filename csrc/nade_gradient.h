@@ -19,7 +19,7 @@ namespace {
 
 // How columns are divided is part of the result's bits (a sample turns additive in all columns
 // of a task), so it depends on nothing but the instruction set and the hidden width.
-constexpr int kMaxGradientVectors = 4;
+constexpr int kMaxGradientVectors = kRegisters == 32 ? 4 : 2;
 constexpr int64_t kGradientBlock = 256;  // samples whose walking state is kept at once
 
 template <int M>
