@@ -99,7 +99,7 @@ def nade_gradient(repetitions: int) -> Row:
         return bernoulli_log_prob(data["x"], kernels.nade_logits(data["x"], a, c, W, V)).mean()
 
     def autodiff(a, c, W, V):
-        logits = nade_reference.effects(data["x"], a, W, V) + c
+        logits = nade_reference.effects(data["x"], a, W, V)[0] + c
         return bernoulli_log_prob(data["x"], logits).mean()
 
     slow, fast = (

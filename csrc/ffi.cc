@@ -12,41 +12,51 @@ namespace ffi = xla::ffi;
 namespace wakesleep {
 namespace {
 
-using Matrix = ffi::Buffer<ffi::F32>;
-using MatrixOut = ffi::ResultBuffer<ffi::F32>;
+using Array = ffi::Buffer<ffi::F32>;
+using Result = ffi::ResultBuffer<ffi::F32>;
 
 std::atomic<const Kernels*> kernels{nullptr};
 
-int64_t width(const Matrix& matrix) { return matrix.dimensions()[1]; }
+// Arrays come with any number of leading dimensions, which are all samples.
+int64_t width(const Array& array) { return array.dimensions().back(); }
+
+int64_t height(const Array& array) {
+  int64_t product = 1;
+  for (size_t axis = 0; axis + 1 < array.dimensions().size(); ++axis) {
+    product *= array.dimensions()[axis];
+  }
+  return product;
+}
 
 // An operand of R rows serves N samples, N / R consecutive ones per row.
-Rows rows(const Matrix& matrix, int64_t samples) {
-  const int64_t count = matrix.dimensions()[0];
-  return {matrix.typed_data(), width(matrix), count ? std::max<int64_t>(samples / count, 1) : 1};
+Rows rows(const Array& array, int64_t samples) {
+  const int64_t repeat = height(array) ? samples / height(array) : 1;
+  return {array.typed_data(), width(array), std::max<int64_t>(repeat, 1)};
 }
 
-NadeShape nade_shape(MatrixOut& logits, const Matrix& W) {
-  return {logits->dimensions()[0], logits->dimensions()[1], width(W)};
+NadeShape nade_shape(const Array& like_x, const Array& W) {
+  return {height(like_x), width(like_x), width(W)};
 }
 
-ffi::Error nade_logits(ffi::ThreadPool pool, Matrix x, Matrix a, Matrix W, Matrix V,
-                       MatrixOut logits) {
+ffi::Error nade_logits(ffi::ThreadPool pool, Array x, Array a, Array W, Array V,
+                       Result logits, Result last) {
   NadeForward args{};
-  args.shape = nade_shape(logits, W);
+  args.shape = nade_shape(*logits, W);
   args.x = rows(x, args.shape.samples);
   args.a = rows(a, args.shape.samples);
   args.W = W.typed_data();
   args.V = V.typed_data();
   args.logits = logits->typed_data();
+  args.last = last->typed_data();
   PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_forward(*kernels, args, workers);
   return ffi::Error::Success();
 }
 
-ffi::Error nade_sample(ffi::ThreadPool pool, Matrix noise, Matrix a, Matrix c, Matrix W, Matrix V,
-                       MatrixOut drawn, MatrixOut logits) {
+ffi::Error nade_sample(ffi::ThreadPool pool, Array noise, Array a, Array c, Array W, Array V,
+                       Result drawn, Result logits, Result last) {
   NadeForward args{};
-  args.shape = nade_shape(logits, W);
+  args.shape = nade_shape(*logits, W);
   args.a = rows(a, args.shape.samples);
   args.c = rows(c, args.shape.samples);
   args.noise = noise.typed_data();
@@ -54,17 +64,18 @@ ffi::Error nade_sample(ffi::ThreadPool pool, Matrix noise, Matrix a, Matrix c, M
   args.V = V.typed_data();
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
+  args.last = last->typed_data();
   PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_forward(*kernels, args, workers);
   return ffi::Error::Success();
 }
 
-ffi::Error nade_gradient(ffi::ThreadPool pool, Matrix g, Matrix x, Matrix a, Matrix W, Matrix V,
-                         MatrixOut da, MatrixOut dW, MatrixOut dV) {
+ffi::Error nade_gradient(ffi::ThreadPool pool, Array g, Array x, Array last, Array W, Array V,
+                         Result da, Result dW, Result dV) {
   NadeGradient args{};
-  args.shape = {g.dimensions()[0], g.dimensions()[1], width(W)};
+  args.shape = nade_shape(g, W);
   args.x = rows(x, args.shape.samples);
-  args.a = rows(a, args.shape.samples);
+  args.last = last.typed_data();
   args.g = g.typed_data();
   args.W = W.typed_data();
   args.V = V.typed_data();
@@ -76,10 +87,10 @@ ffi::Error nade_gradient(ffi::ThreadPool pool, Matrix g, Matrix x, Matrix a, Mat
   return ffi::Error::Success();
 }
 
-ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Matrix noise, Matrix c, Matrix S, MatrixOut drawn,
-                         MatrixOut logits) {
+ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Array noise, Array c, Array S, Result drawn,
+                         Result logits) {
   ArSbnSample args{};
-  args.samples = noise.dimensions()[0];
+  args.samples = height(noise);
   args.units = width(noise);
   args.c = rows(c, args.samples);
   args.noise = noise.typed_data();
@@ -103,47 +114,49 @@ extern "C" const char* wakesleep_select(const char* name) {
   return found ? found->name : nullptr;
 }
 
-using wakesleep::Matrix;
+using wakesleep::Array;
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_logits, wakesleep::nade_logits,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Ret<Matrix>());
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_sample, wakesleep::nade_sample,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Ret<Matrix>()
-                                  .Ret<Matrix>());
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_gradient, wakesleep::nade_gradient,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Ret<Matrix>()
-                                  .Ret<Matrix>()
-                                  .Ret<Matrix>());
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_ar_sbn_sample, wakesleep::ar_sbn_sample,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Arg<Matrix>()
-                                  .Ret<Matrix>()
-                                  .Ret<Matrix>());
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
 
 #pragma GCC visibility pop

@@ -40,13 +40,14 @@ struct NadeForward {
   bool* bounded;    // [tiles(units)]: whether the factors of a tile may be used
   float* drawn;           // [samples, units], when sampling
   float* logits;          // [samples, units]
+  float* last;            // [samples, hidden], the pre-activation after all units
 };
 
 struct NadeGradient {
   NadeShape shape;
   Rows x;
-  Rows a;
   const float* g;        // [samples, units], the gradient of the logits
+  const float* last;     // [samples, hidden], as from the way forwards
   const uint64_t* ones;  // [samples, words(units)], x as bits
   const float* W;
   const float* V;

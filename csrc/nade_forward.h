@@ -53,6 +53,7 @@ class NadeWalk {
       for (int64_t unit = from; unit < to; ++unit) predict(unit);
       check_range(to);
     }
+    for (int64_t k = 0; k < count_; ++k) finish(k);
   }
 
  private:
@@ -65,6 +66,7 @@ class NadeWalk {
     const float* x;
     float* drawn;
     float* logits;
+    float* last;
     bool additive;
     bool changed;  // since its range was last checked
   };
@@ -78,6 +80,7 @@ class NadeWalk {
             drawn ? drawn : args_.x[n],
             drawn,
             args_.logits + row,
+            args_.last + n * hidden_,
             false,
             true};
   }
@@ -137,6 +140,13 @@ class NadeWalk {
       const Vec product = load(inverse_odds + h) * load(factor + h);
       store(inverse_odds + h, product);
       store(hidden + h, sigmoid_of(product));
+    }
+  }
+
+  void finish(int64_t k) {
+    for (int64_t h = 0; h < width_; h += kLanes) {
+      const Vec state = load(state_ + k * width_ + h);
+      store_columns(samples_[k].last, h, hidden_, samples_[k].additive ? state : -logarithm(state));
     }
   }
 

@@ -66,42 +66,18 @@ class NadeReverse {
     Vec da[M];
   };
 
+  Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
+
   void start(int64_t k) {
     Walk& walk = walks(k);
     walk = {};
     additive_[k] = false;
-    set_state(k, args_.shape.units);
+    const float* last = args_.last + (first_ + k) * hidden_;
+    for (int v = 0; v < M; ++v) {
+      walk.state[v] = clamped_exponential(-load_columns(last, column_ + v * kLanes, hidden_));
+      walk.s[v] = sigmoid_of(walk.state[v]);
+    }
     check_range(k, args_.shape.units);
-  }
-
-  Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
-
-  // The hidden layer as it is before unit `seen`, from scratch.
-  WAKESLEEP_COLD void set_state(int64_t k, int64_t seen) {
-    Walk& walk = walks(k);
-    for (int v = 0; v < M; ++v) {
-      walk.state[v] = load_columns(args_.a[first_ + k], column_ + v * kLanes, hidden_);
-    }
-    add_rows(walk.state, first_ + k, seen);
-    for (int v = 0; v < M; ++v) {
-      const Vec inverse_odds = clamped_exponential(-walk.state[v]);
-      walk.s[v] = sigmoid_of(inverse_odds);
-      if (!additive_[k]) walk.state[v] = inverse_odds;
-    }
-  }
-
-  void add_rows(Vec (&a)[M], int64_t n, int64_t seen) {
-    const uint64_t* ones = args_.ones + n * words(args_.shape.units);
-    for (int64_t from = 0; from < seen; from += 64) {
-      uint64_t word = ones[from / 64];
-      if (seen - from < 64) word &= (uint64_t{1} << (seen - from)) - 1;
-      for (; word; word &= word - 1) add_row(a, from + __builtin_ctzll(word));
-    }
-  }
-
-  void add_row(Vec (&a)[M], int64_t unit) {
-    const float* row = args_.W + unit * hidden_;
-    for (int v = 0; v < M; ++v) a[v] += load_columns(row, column_ + v * kLanes, hidden_);
   }
 
   void check_range(int64_t k, int64_t seen) {
@@ -111,16 +87,31 @@ class NadeReverse {
       low = smaller(low, walk.state[v]);
       high = larger(high, walk.state[v]);
     }
-    if (all_safe(low, high)) return;
+    if (!all_safe(low, high)) go_additive(k, seen);
+  }
+
+  // The pre-activation before unit `seen`, found anew.
+  WAKESLEEP_COLD void go_additive(int64_t k, int64_t seen) {
     additive_[k] = true;
-    set_state(k, seen);
+    Walk& walk = walks(k);
+    const float* last = args_.last + (first_ + k) * hidden_;
+    for (int v = 0; v < M; ++v) {
+      walk.state[v] = load_columns(last, column_ + v * kLanes, hidden_);
+    }
+    for (int64_t unit = args_.shape.units - 1; unit >= seen; --unit) {
+      if (args_.x[first_ + k][unit] != 0) subtract(unit, walk);
+    }
+    for (int v = 0; v < M; ++v) walk.s[v] = logistic(walk.state[v]);
+  }
+
+  void subtract(int64_t unit, Walk& walk) {
+    const float* W = args_.W + unit * hidden_;
+    for (int v = 0; v < M; ++v) walk.state[v] -= load_columns(W, column_ + v * kLanes, hidden_);
   }
 
   void leave_products() {
     for (int64_t k = 0; k < count_; ++k) {
-      if (additive_[k]) continue;
-      additive_[k] = true;
-      set_state(k, from_ + rows_);
+      if (!additive_[k]) go_additive(k, from_ + rows_);
     }
   }
 
@@ -198,14 +189,13 @@ class NadeReverse {
   void cross(int64_t row, Walk& walk) {
     float* dW = dW_ + row * kColumns;
     const float* factor = factors_ + row * kColumns;
-    const float* W = args_.W + (from_ + row) * hidden_;
+    if constexpr (Additive) subtract(from_ + row, walk);
     for (int v = 0; v < M; ++v) {
       const int64_t at = v * kLanes;
       walk.da[v] += walk.ds[v] * (walk.s[v] - walk.s[v] * walk.s[v]);
       walk.ds[v] = Vec{};
       store(dW + at, load(dW + at) + walk.da[v]);
       if constexpr (Additive) {
-        walk.state[v] -= load_columns(W, column_ + at, hidden_);
         walk.s[v] = logistic(walk.state[v]);
       } else {
         walk.state[v] *= load(factor + at);

@@ -140,6 +140,21 @@ inline Vec exponential(Vec value) {
   return (Vec)((Mask)poly + ((Mask)shifted << 23));
 }
 
+// log(value) for positive normal numbers: log(m 2^k) with m in [0.7, 1.4), as Cephes' logf.
+inline Vec logarithm(Vec value) {
+  const Mask offset = (Mask)value - 0x3f3504f3;  // the bits of sqrt(1/2)
+  const Vec power = __builtin_convertvector(offset >> 23, Vec);
+  const Vec x = (Vec)((offset & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  constexpr float kTerms[] = {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
+                              1.4249322787e-1f,  -1.6668057665e-1f, 2.0000714765e-1f,
+                              -2.4999993993e-1f, 3.3333331174e-1f};
+  Vec poly = broadcast(7.0376836292e-2f);
+  for (float term : kTerms) poly = poly * x + term;
+  const Vec square = x * x;
+  const Vec small = poly * x * square - 2.12194440e-4f * power - 0.5f * square;
+  return small + x + 0.693359375f * power;
+}
+
 // At 88 the reciprocal of the result is subnormal, that is, zero.
 inline Vec clamped_exponential(Vec value) { return exponential(clamp(value, -87.33f, 88.0f)); }
 

@@ -86,6 +86,15 @@ struct Nade {
     return total;
   }
 
+  std::vector<double> last() const {
+    std::vector<double> result(samples * hidden);
+    for (int64_t at = 0; at < samples * hidden; ++at) {
+      const int64_t n = at / hidden;
+      result[at] = pre_activation(x.data() + n / repeat * units, n, units, at % hidden);
+    }
+    return result;
+  }
+
   double sigmoid(const float* row, int64_t n, int64_t unit, int64_t h) const {
     return 1 / (1 + std::exp(-pre_activation(row, n, unit, h)));
   }
@@ -105,7 +114,7 @@ struct Nade {
 };
 
 void fuzz_nade_logits(const Kernels& kernels, const Nade& nade, Workers& workers) {
-  Array logits(nade.samples * nade.units);
+  Array logits(nade.samples * nade.units), last(nade.samples * nade.hidden);
   NadeForward args{};
   args.shape = {nade.samples, nade.units, nade.hidden};
   args.x = {nade.x.data(), nade.units, nade.repeat};
@@ -113,12 +122,14 @@ void fuzz_nade_logits(const Kernels& kernels, const Nade& nade, Workers& workers
   args.W = nade.W.data();
   args.V = nade.V.data();
   args.logits = logits.data();
+  args.last = last.data();
   run_nade_forward(kernels, args, workers);
   check("logits", logits, nade.effects(nade.x.data(), nade.repeat));
+  check("last", last, nade.last());
 }
 
 void fuzz_nade_sample(const Kernels& kernels, const Nade& nade, Workers& workers) {
-  Array drawn(nade.samples * nade.units), logits(nade.samples * nade.units);
+  Array drawn(nade.samples * nade.units), logits(drawn.size()), last(nade.samples * nade.hidden);
   NadeForward args{};
   args.shape = {nade.samples, nade.units, nade.hidden};
   args.a = {nade.a.data(), nade.hidden, 1};
@@ -128,6 +139,7 @@ void fuzz_nade_sample(const Kernels& kernels, const Nade& nade, Workers& workers
   args.V = nade.V.data();
   args.drawn = drawn.data();
   args.logits = logits.data();
+  args.last = last.data();
   run_nade_forward(kernels, args, workers);
   std::vector<double> expected = nade.effects(drawn.data(), 1);
   for (int64_t at = 0; at < nade.samples * nade.units; ++at) {
@@ -142,8 +154,10 @@ void fuzz_nade_gradient(const Kernels& kernels, const Nade& nade, Workers& worke
   Array da(nade.samples * nade.hidden), dW(nade.units * nade.hidden), dV(nade.units * nade.hidden);
   NadeGradient args{};
   args.shape = {nade.samples, nade.units, nade.hidden};
+  const std::vector<double> end = nade.last();
+  const Array last(end.begin(), end.end());
   args.x = {nade.x.data(), nade.units, nade.repeat};
-  args.a = {nade.a.data(), nade.hidden, 1};
+  args.last = last.data();
   args.g = nade.g.data();
   args.W = nade.W.data();
   args.V = nade.V.data();

@@ -1,7 +1,5 @@
 """AR-SBN: drawing units one after another, each a logistic regression on those before it."""
 
-import math
-
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -51,11 +49,9 @@ _draw.defvjp(_draw_forward, _draw_backward)
 
 
 def _compiled(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:
-    batch = noise.shape[:-1]
-    shape = (math.prod(batch), S.shape[0])
-    rows = as_rows(noise, batch), as_rows(c, batch)
-    x, logits = native.call("ar_sbn_sample", (shape, shape), *rows, S)
-    return x.reshape(noise.shape), logits.reshape(noise.shape)
+    rows = as_rows(c, noise.shape[:-1])
+    x, logits = native.call("ar_sbn_sample", [noise.shape, noise.shape], noise, rows, S)
+    return x, logits
 
 
 def reference(noise: Array, c: Array, S: Array) -> tuple[Array, Array]:

@@ -7,8 +7,6 @@ With the conditioning terms a = U_a y + a₀ and c = U_b y + b already computed,
 Leading dimensions broadcast, and bits are constants of every gradient.
 """
 
-import math
-
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -51,26 +49,17 @@ def nade_sample(
 @jax.custom_vjp
 def _effects(x: Array, a: Array, W: Array, V: Array) -> Array:
     """V_i · σ(…) for every unit."""
-    batch = jnp.broadcast_shapes(x.shape[:-1], a.shape[:-1])
-    if not native.serves(x, a, W, V):
-        return nade_reference.effects(x, a, W, V)
-
-    def compiled(x: Array, a: Array, W: Array, V: Array) -> Array:
-        shape = (math.prod(batch), W.shape[0])
-        rows = as_rows(x, batch), as_rows(a, batch)
-        (effects,) = native.call("nade_logits", (shape,), *rows, W, V)
-        return effects.reshape(*batch, W.shape[0])
-
-    return lax.platform_dependent(x, a, W, V, cpu=compiled, default=nade_reference.effects)
+    return _effects_and_last(x, a, W, V)[0]
 
 
 def _effects_forward(x, a, W, V):  # type: ignore[no-untyped-def]
-    return _effects(x, a, W, V), (x, a, W, V)
+    effects, last = _effects_and_last(x, a, W, V)
+    return effects, (x, a, last, W, V)
 
 
 def _effects_backward(saved, g):  # type: ignore[no-untyped-def]
-    x, a, W, V = saved
-    da, dW, dV = _gradient(g, x, a, W, V)
+    x, a, last, W, V = saved
+    da, dW, dV = _gradient(g, x, last, W, V)
     return jnp.zeros_like(x), sum_to(da, a.shape), dW, dV
 
 
@@ -79,44 +68,64 @@ _effects.defvjp(_effects_forward, _effects_backward)
 
 @jax.custom_vjp
 def _draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array]:
-    if not native.serves(noise, a, c, W, V):
-        return nade_reference.draw(noise, a, c, W, V)
-
-    def compiled(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array]:
-        batch = noise.shape[:-1]
-        shape = (math.prod(batch), W.shape[0])
-        rows = (as_rows(operand, batch) for operand in (noise, a, c))
-        x, logits = native.call("nade_sample", (shape, shape), *rows, W, V)
-        return x.reshape(noise.shape), logits.reshape(noise.shape)
-
-    return lax.platform_dependent(noise, a, c, W, V, cpu=compiled, default=nade_reference.draw)
+    return _draw_and_last(noise, a, c, W, V)[:2]
 
 
 def _draw_forward(noise, a, c, W, V):  # type: ignore[no-untyped-def]
-    x, logits = _draw(noise, a, c, W, V)
-    return (x, logits), (x, a, c, W, V)
+    x, logits, last = _draw_and_last(noise, a, c, W, V)
+    return (x, logits), (x, a, c, last, W, V)
 
 
 def _draw_backward(saved, gradients):  # type: ignore[no-untyped-def]
-    x, a, c, W, V = saved
+    x, a, c, last, W, V = saved
     _, g = gradients
-    da, dW, dV = _gradient(g, x, a, W, V)
+    da, dW, dV = _gradient(g, x, last, W, V)
     return jnp.zeros_like(x), sum_to(da, a.shape), sum_to(g, c.shape), dW, dV
 
 
 _draw.defvjp(_draw_forward, _draw_backward)
 
 
-def _gradient(g: Array, x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+def _effects_and_last(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
+    if not native.serves(x, a, W, V):
+        return nade_reference.effects(x, a, W, V)
+
+    def compiled(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
+        batch = jnp.broadcast_shapes(x.shape[:-1], a.shape[:-1])
+        shapes = [(*batch, width) for width in W.shape]
+        rows = as_rows(x, batch), as_rows(a, batch)
+        effects, last = native.call("nade_logits", shapes, *rows, W, V)
+        return effects, last
+
+    return lax.platform_dependent(x, a, W, V, cpu=compiled, default=nade_reference.effects)
+
+
+def _draw_and_last(
+    noise: Array, a: Array, c: Array, W: Array, V: Array
+) -> tuple[Array, Array, Array]:
+    if not native.serves(noise, a, c, W, V):
+        return nade_reference.draw(noise, a, c, W, V)
+
+    def compiled(
+        noise: Array, a: Array, c: Array, W: Array, V: Array
+    ) -> tuple[Array, Array, Array]:
+        batch = noise.shape[:-1]
+        shapes = [noise.shape, noise.shape, (*batch, W.shape[1])]
+        rows = as_rows(a, batch), as_rows(c, batch)
+        x, logits, last = native.call("nade_sample", shapes, noise, *rows, W, V)
+        return x, logits, last
+
+    return lax.platform_dependent(noise, a, c, W, V, cpu=compiled, default=nade_reference.draw)
+
+
+def _gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
     """The gradients of a (at full batch shape), W and V, given that of the logits."""
-    if not native.serves(g, x, a, W, V):
-        return nade_reference.gradient(g, x, a, W, V)
+    if not native.serves(g, x, last, W, V):
+        return nade_reference.gradient(g, x, last, W, V)
 
-    def compiled(g: Array, x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
-        batch = g.shape[:-1]
-        shapes = ((math.prod(batch), W.shape[1]), W.shape, W.shape)
-        rows = (as_rows(operand, batch) for operand in (g, x, a))
-        da, dW, dV = native.call("nade_gradient", shapes, *rows, W, V)
-        return da.reshape(*batch, W.shape[1]), dW, dV
+    def compiled(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+        shapes = [last.shape, W.shape, V.shape]
+        da, dW, dV = native.call("nade_gradient", shapes, g, as_rows(x, g.shape[:-1]), last, W, V)
+        return da, dW, dV
 
-    return lax.platform_dependent(g, x, a, W, V, cpu=compiled, default=nade_reference.gradient)
+    return lax.platform_dependent(g, x, last, W, V, cpu=compiled, default=nade_reference.gradient)

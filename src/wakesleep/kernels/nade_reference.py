@@ -5,8 +5,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 
-def effects(x: Array, a: Array, W: Array, V: Array) -> Array:
-    """V_i · σ(a + Σ_{j<i} W_j x_j) for every unit."""
+def effects(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
+    """V_i · σ(a + Σ_{j<i} W_j x_j) for every unit; and a + Σ_j W_j x_j, to walk back from."""
 
     def predict(a, step):  # type: ignore[no-untyped-def]
         x_i, W_i, V_i = step
@@ -14,12 +14,12 @@ def effects(x: Array, a: Array, W: Array, V: Array) -> Array:
 
     batch = jnp.broadcast_shapes(x.shape[:-1], a.shape[:-1])
     start = jnp.broadcast_to(a, (*batch, a.shape[-1]))
-    _, result = lax.scan(predict, start, (jnp.moveaxis(x, -1, 0), W, V))
-    return jnp.moveaxis(result, 0, -1)
+    last, result = lax.scan(predict, start, (jnp.moveaxis(x, -1, 0), W, V))
+    return jnp.moveaxis(result, 0, -1), last
 
 
-def draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array]:
-    """x_i = [logit_i > noise_i], unit after unit, and the logits."""
+def draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+    """x_i = [logit_i > noise_i], unit after unit; the logits; and a + Σ_j W_j x_j."""
 
     def draw_unit(a, step):  # type: ignore[no-untyped-def]
         noise_i, c_i, W_i, V_i = step
@@ -34,17 +34,16 @@ def draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, A
         W,
         V,
     )
-    _, (x, logits) = lax.scan(draw_unit, start, units)
-    return jnp.moveaxis(x, 0, -1), jnp.moveaxis(logits, 0, -1)
+    last, (x, logits) = lax.scan(draw_unit, start, units)
+    return jnp.moveaxis(x, 0, -1), jnp.moveaxis(logits, 0, -1), last
 
 
-def gradient(g: Array, x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+def gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
     """The gradients of a (at full batch shape), W and V, given g, that of the effects.
 
-    The scan runs backwards and takes each W_j out of the hidden layer again, so that no
-    activation has to be stored on the way forwards.
+    The scan starts from the last pre-activation, runs backwards and takes each W_j out again,
+    so that no activation has to be stored on the way forwards.
     """
-    batch = g.shape[:-1]
     x = jnp.broadcast_to(x, g.shape)
 
     def back(carry, step):  # type: ignore[no-untyped-def]
@@ -52,12 +51,11 @@ def gradient(g: Array, x: Array, a: Array, W: Array, V: Array) -> tuple[Array, A
         g_i, x_i, W_i, V_i = step
         a = a - x_i[..., None] * W_i
         hidden = jax.nn.sigmoid(a)
-        dW_i = jnp.tensordot(x_i, da, len(batch))
-        dV_i = jnp.tensordot(g_i, hidden, len(batch))
+        dW_i = jnp.tensordot(x_i, da, x_i.ndim)
+        dV_i = jnp.tensordot(g_i, hidden, g_i.ndim)
         da = da + g_i[..., None] * V_i * hidden * (1 - hidden)
         return (a, da), (dW_i, dV_i)
 
-    last = jnp.broadcast_to(a, (*batch, a.shape[-1])) + x @ W
     units = (jnp.moveaxis(g, -1, 0), jnp.moveaxis(x, -1, 0), W, V)
     (_, da), (dW, dV) = lax.scan(back, (last, jnp.zeros_like(last)), units, reverse=True)
     return da, dW, dV

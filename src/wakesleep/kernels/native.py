@@ -82,7 +82,7 @@ def serves(*arrays: Array) -> bool:
 
 
 def call(target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array) -> list[Array]:
-    """Run one kernel on matrices; the results have the given shapes."""
+    """Run one kernel; the results have the given shapes, of which all but the last are samples."""
     results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
     kernel = jax.ffi.ffi_call(f"wakesleep_{target}", results, vmap_method="sequential")
     return list(kernel(*arrays))
