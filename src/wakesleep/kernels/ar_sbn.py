@@ -22,7 +22,8 @@ def ar_sbn_sample(
     Returns:
         x and its conditional logits, whose gradients hold x fixed.
     """
-    return _draw(lax.stop_gradient(noise), c, S)
+    x, logits = _draw(lax.stop_gradient(noise), c, S)
+    return lax.stop_gradient(x), logits
 
 
 @jax.custom_vjp

@@ -43,7 +43,8 @@ def nade_sample(
     V: Float[Array, "D H"],
 ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch D"]]:
     """Draw x_i = [logit_i > noise_i] for i = 1, 2, …; returns x and its conditional logits."""
-    return _draw(lax.stop_gradient(noise), a, c, W, V)
+    x, logits = _draw(lax.stop_gradient(noise), a, c, W, V)
+    return lax.stop_gradient(x), logits
 
 
 @jax.custom_vjp
