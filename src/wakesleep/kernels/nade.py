@@ -3,12 +3,17 @@
 With the conditioning terms a = U_a y + a₀ and c = U_b y + b already computed,
 
     logit_i = V_i · σ(a + Σ_{j<i} W_j x_j) + c_i.
+
+Leading dimensions broadcast, and bits are constants of every gradient.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
+
+from wakesleep.kernels import nade_reference, native
+from wakesleep.kernels.broadcasting import as_rows, sum_to
 
 
 def nade_logits(
@@ -27,15 +32,7 @@ def nade_logits(
         W: encoding weights; row i is added to the pre-activation when x_i = 1.
         V: decoding weights; row i predicts unit i.
     """
-    batch = jnp.broadcast_shapes(x.shape[:-1], a.shape[:-1], c.shape[:-1])
-
-    def predict(a, step):  # type: ignore[no-untyped-def]
-        x_i, W_i, V_i = step
-        return a + x_i[..., None] * W_i, jax.nn.sigmoid(a) @ V_i
-
-    start = jnp.broadcast_to(a, (*batch, a.shape[-1]))
-    _, effects = lax.scan(predict, start, (jnp.moveaxis(x, -1, 0), W, V))
-    return jnp.moveaxis(effects, 0, -1) + c
+    return _effects(lax.stop_gradient(x), a, W, V) + c
 
 
 def nade_sample(
@@ -46,17 +43,90 @@ def nade_sample(
     V: Float[Array, "D H"],
 ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch D"]]:
     """Draw x_i = [logit_i > noise_i] for i = 1, 2, …; returns x and its conditional logits."""
+    x, logits = _draw(lax.stop_gradient(noise), a, c, W, V)
+    return lax.stop_gradient(x), logits
 
-    def draw(a, step):  # type: ignore[no-untyped-def]
-        noise_i, c_i, W_i, V_i = step
-        logit_i = jax.nn.sigmoid(a) @ V_i + c_i
-        x_i = (logit_i > noise_i).astype(a.dtype)
-        return a + x_i[..., None] * W_i, (x_i, logit_i)
 
-    batch = noise.shape[:-1]
-    start = jnp.broadcast_to(a, (*batch, a.shape[-1]))
-    c = jnp.broadcast_to(c, noise.shape)
-    _, (x, logits) = lax.scan(
-        draw, start, (jnp.moveaxis(noise, -1, 0), jnp.moveaxis(c, -1, 0), W, V)
-    )
-    return jnp.moveaxis(x, 0, -1), jnp.moveaxis(logits, 0, -1)
+@jax.custom_vjp
+def _effects(x: Array, a: Array, W: Array, V: Array) -> Array:
+    """V_i · σ(…) for every unit."""
+    return _effects_and_last(x, a, W, V)[0]
+
+
+def _effects_forward(x, a, W, V):  # type: ignore[no-untyped-def]
+    effects, last = _effects_and_last(x, a, W, V)
+    return effects, (x, a, last, W, V)
+
+
+def _effects_backward(saved, g):  # type: ignore[no-untyped-def]
+    x, a, last, W, V = saved
+    da, dW, dV = _gradient(g, x, last, W, V)
+    return jnp.zeros_like(x), sum_to(da, a.shape), dW, dV
+
+
+_effects.defvjp(_effects_forward, _effects_backward)
+
+
+@jax.custom_vjp
+def _draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array]:
+    return _draw_and_last(noise, a, c, W, V)[:2]
+
+
+def _draw_forward(noise, a, c, W, V):  # type: ignore[no-untyped-def]
+    x, logits, last = _draw_and_last(noise, a, c, W, V)
+    return (x, logits), (x, a, c, last, W, V)
+
+
+def _draw_backward(saved, gradients):  # type: ignore[no-untyped-def]
+    x, a, c, last, W, V = saved
+    _, g = gradients
+    da, dW, dV = _gradient(g, x, last, W, V)
+    return jnp.zeros_like(x), sum_to(da, a.shape), sum_to(g, c.shape), dW, dV
+
+
+_draw.defvjp(_draw_forward, _draw_backward)
+
+
+def _effects_and_last(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
+    if not native.serves(x, a, W, V):
+        return nade_reference.effects(x, a, W, V)
+
+    def compiled(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
+        batch = jnp.broadcast_shapes(x.shape[:-1], a.shape[:-1])
+        shapes = [(*batch, width) for width in W.shape]
+        rows = as_rows(x, batch), as_rows(a, batch)
+        effects, last = native.call("nade_logits", shapes, *rows, W, V)
+        return effects, last
+
+    return lax.platform_dependent(x, a, W, V, cpu=compiled, default=nade_reference.effects)
+
+
+def _draw_and_last(
+    noise: Array, a: Array, c: Array, W: Array, V: Array
+) -> tuple[Array, Array, Array]:
+    if not native.serves(noise, a, c, W, V):
+        return nade_reference.draw(noise, a, c, W, V)
+
+    def compiled(
+        noise: Array, a: Array, c: Array, W: Array, V: Array
+    ) -> tuple[Array, Array, Array]:
+        batch = noise.shape[:-1]
+        shapes = [noise.shape, noise.shape, (*batch, W.shape[1])]
+        rows = as_rows(a, batch), as_rows(c, batch)
+        x, logits, last = native.call("nade_sample", shapes, noise, *rows, W, V)
+        return x, logits, last
+
+    return lax.platform_dependent(noise, a, c, W, V, cpu=compiled, default=nade_reference.draw)
+
+
+def _gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+    """The gradients of a (at full batch shape), W and V, given that of the logits."""
+    if not native.serves(g, x, last, W, V):
+        return nade_reference.gradient(g, x, last, W, V)
+
+    def compiled(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
+        shapes = [last.shape, W.shape, V.shape]
+        da, dW, dV = native.call("nade_gradient", shapes, g, as_rows(x, g.shape[:-1]), last, W, V)
+        return da, dW, dV
+
+    return lax.platform_dependent(g, x, last, W, V, cpu=compiled, default=nade_reference.gradient)

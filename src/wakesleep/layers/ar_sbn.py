@@ -3,13 +3,12 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Key
 
 from wakesleep.kernels import ar_sbn_sample
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import logistic_noise
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
 
 class ARSBN(Layer):
@@ -63,8 +62,8 @@ class ARSBN(Layer):
         y: Float[Array, "*_ C"],
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
-        """Unit after unit."""
+        """Unit after unit, the log-probability along the way."""
         c = y @ self.W.T + self.b
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        x = lax.stop_gradient(ar_sbn_sample(noise, c, jnp.tril(self.S, -1)))
-        return x, self.log_prob(x, y)
+        x, logits = ar_sbn_sample(noise, c, self.S)
+        return x, bernoulli_log_prob(x, logits)

@@ -1,0 +1,236 @@
+"""The native kernels against the pure-JAX ones, and what NADE layers cost a training step.
+
+    python -m benchmarks.kernels [--repetitions 15] [--out results/benchmarks/kernels.json]
+
+Two sides of a ratio are timed in turn, so that a busy moment of the machine falls on both; the
+ratio is that of the medians. Processor time, summed over threads, stands beside: it hardly
+changes when others use the machine, and gives the native kernels no credit for their threads.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+
+from wakesleep import architecture, kernels
+from wakesleep.estimators import Reweighted
+from wakesleep.kernels import ar_sbn, nade_reference
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+
+BATCH, SAMPLES, PIXELS, HIDDEN = 25, 5, 784, 200
+STEPS_PER_CALL = 20
+
+Timed = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Medians in milliseconds: by the clock, and of processor time over all threads."""
+
+    name: str
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the goals table."""
+
+    measure: str
+    slower: Side
+    faster: Side
+    goal: float
+    at_least: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.slower.wall / self.faster.wall
+
+    @property
+    def cpu_ratio(self) -> float:
+        return self.slower.cpu / self.faster.cpu
+
+    @property
+    def met(self) -> bool:
+        return self.ratio >= self.goal if self.at_least else self.ratio <= self.goal
+
+
+def compare(sides: dict[str, Timed], repetitions: int, calls: int = 1) -> list[Side]:
+    """Time each side in turn after a call that compiles; `calls` is what one function does."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in sides}
+    for repetition in range(repetitions + 1):
+        for name, function in sides.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            jax.block_until_ready(function())
+            if repetition:
+                times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+    return [
+        Side(name, *(1e3 / calls * statistics.median(kind) for kind in zip(*taken, strict=True)))
+        for name, taken in times.items()
+    ]
+
+
+def digits(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """Bits with MNIST's share of ones."""
+    return jax.random.bernoulli(key, 0.13, shape).astype(jnp.float32)
+
+
+def problem(units: int) -> dict[str, jax.Array]:
+    keys = jax.random.split(jax.random.key(0), 7)
+    batch = (BATCH, SAMPLES)
+    return {
+        "x": digits(keys[0], (*batch, units)),
+        "noise": logistic_noise(keys[1], (*batch, units)),
+        "a": jax.random.normal(keys[2], (*batch, HIDDEN)),
+        # About a fifth of the units come out as ones.
+        "c": jax.random.normal(keys[3], (*batch, units)) - 2,
+        "W": 0.1 * jax.random.normal(keys[4], (units, HIDDEN)),
+        "V": 0.1 * jax.random.normal(keys[5], (units, HIDDEN)),
+        "S": 0.1 * jax.random.normal(keys[6], (units, units)),
+    }
+
+
+def speedup(measure: str, goal: float, slow: Timed, fast: Timed, repetitions: int) -> Row:
+    slower, faster = compare({"reference": slow, "native": fast}, repetitions)
+    return Row(measure, slower, faster, goal, at_least=True)
+
+
+def nade_gradient(repetitions: int) -> Row:
+    data = problem(PIXELS)
+    arguments = data["a"], data["c"], data["W"], data["V"]
+
+    def native(a, c, W, V):
+        return bernoulli_log_prob(data["x"], kernels.nade_logits(data["x"], a, c, W, V)).mean()
+
+    def autodiff(a, c, W, V):
+        logits = nade_reference.effects(data["x"], a, W, V)[0] + c
+        return bernoulli_log_prob(data["x"], logits).mean()
+
+    slow, fast = (
+        jax.jit(jax.value_and_grad(function, (0, 1, 2, 3))) for function in (autodiff, native)
+    )
+    measure = f"NADE log-prob + gradient, {PIXELS} units"
+    return speedup(measure, 15, lambda: slow(*arguments), lambda: fast(*arguments), repetitions)
+
+
+def nade_sampling(units: int, repetitions: int) -> Row:
+    arguments = [problem(units)[name] for name in ("noise", "a", "c", "W", "V")]
+    slow, fast = jax.jit(nade_reference.draw), jax.jit(kernels.nade_sample)
+    measure = f"NADE sampling, {units} units"
+    return speedup(measure, 8, lambda: slow(*arguments), lambda: fast(*arguments), repetitions)
+
+
+def ar_sbn_sampling(units: int, repetitions: int) -> Row:
+    arguments = [problem(units)[name] for name in ("noise", "c", "S")]
+    slow, fast = jax.jit(ar_sbn.reference), jax.jit(kernels.ar_sbn_sample)
+    measure = f"AR-SBN sampling, {units} units"
+    return speedup(measure, 8, lambda: slow(*arguments), lambda: fast(*arguments), repetitions)
+
+
+def training_step(name: str) -> Timed:
+    """STEPS_PER_CALL steps of Reweighted Wake-Sleep with Adam, compiled into one call."""
+    key = jax.random.key(0)
+    model = architecture.build(name, PIXELS, key=key)
+    optimiser = optax.adam(1e-3)
+    parameters, static = eqx.partition(model, eqx.is_inexact_array)
+    batches = digits(key, (STEPS_PER_CALL, BATCH, PIXELS))
+
+    def step(carry, batch):
+        parameters, state, key = carry
+        key, step_key = jax.random.split(key)
+        gradients, info = Reweighted(samples=SAMPLES)(
+            eqx.combine(parameters, static), batch, step_key
+        )
+        updates, state = optimiser.update(eqx.filter(gradients, eqx.is_inexact_array), state)
+        return (optax.apply_updates(parameters, updates), state, key), info.log_likelihood
+
+    run = jax.jit(lambda start: lax.scan(step, start, batches))
+    start = (parameters, optimiser.init(parameters), key)
+    return lambda: run(start)
+
+
+def step_cost(dear: str, cheap: str, goal: float, repetitions: int) -> Row:
+    steps = {name: training_step(name) for name in (dear, cheap)}
+    slower, faster = compare(steps, repetitions, STEPS_PER_CALL)
+    return Row("training step", slower, faster, goal, at_least=False)
+
+
+def measure(repetitions: int) -> list[Row]:
+    return [
+        nade_gradient(repetitions),
+        *(nade_sampling(units, repetitions) for units in (784, 200)),
+        *(ar_sbn_sampling(units, repetitions) for units in (784, 200)),
+        step_cost("nade/nade 200", "sbn/sbn 200", 3, repetitions),
+        step_cost("sbn/nade 200-200-200", "sbn/sbn 200-200-200", 1.5, repetitions),
+    ]
+
+
+def machine() -> dict[str, Any]:
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    return {"processor": model, "cores": os.cpu_count(), "load_average": os.getloadavg()}
+
+
+def commit() -> str:
+    git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def table(rows: list[Row]) -> str:
+    lines = [f"{'measure':<33}{'':>21}{'ms':>9}{'':>20}{'ms':>9}{'ratio':>8}{'of CPU':>8}  goal"]
+    for row in rows:
+        verdict = f"{'>=' if row.at_least else '<='} {row.goal:g}x {'met' if row.met else 'MISSED'}"
+        lines.append(
+            f"{row.measure:<33}{row.slower.name:>21}{row.slower.wall:>9.3f}"
+            f"{row.faster.name:>20}{row.faster.wall:>9.3f}"
+            f"{row.ratio:>8.2f}{row.cpu_ratio:>8.2f}  {verdict}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/kernels.json"))
+    options = parser.parse_args()
+    before = machine()
+    rows = measure(options.repetitions)
+    print(table(rows))
+    record = {
+        "command": " ".join(["python -m benchmarks.kernels", *sys.argv[1:]]),
+        "commit": commit(),
+        "machine": before,
+        "load_average_after": os.getloadavg(),
+        "versions": {"python": platform.python_version(), "jax": jax.__version__},
+        "kernels": kernels.status()._asdict(),
+        "batch": BATCH,
+        "samples": SAMPLES,
+        "repetitions": options.repetitions,
+        "rows": [asdict(row) | {"ratio": row.ratio, "met": row.met} for row in rows],
+    }
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#include "drivers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace wakesleep {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kPrepareTiles = 8;
+
+// Subnormals are zero on every thread: a pool may set this differently from its caller.
+class FlushSubnormals {
+ public:
+#if defined(__x86_64__)
+  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
+  ~FlushSubnormals() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#elif defined(__aarch64__)
+  FlushSubnormals() {
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    asm volatile("msr fpcr, %0" : : "r"(before_ | (uint64_t{1} << 24)));
+  }
+  ~FlushSubnormals() { asm volatile("msr fpcr, %0" : : "r"(before_)); }
+
+ private:
+  uint64_t before_;
+#endif
+};
+
+// Memory that a thread keeps from call to call: fresh pages would cost more than the arithmetic.
+class Arena {
+ public:
+  template <typename T>
+  T* take(int64_t count) {
+    const size_t bytes = (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    if (bytes > size_) grow(bytes);
+    return reinterpret_cast<T*>(memory_.get());
+  }
+
+ private:
+  void grow(size_t bytes) {
+    memory_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, bytes)));
+    size_ = memory_ ? bytes : 0;
+    if (!memory_) throw std::bad_alloc();
+  }
+
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char, Free> memory_;
+  size_t size_ = 0;
+};
+
+// What a call's tasks share belongs to the calling thread; what a task works in, to its own.
+Arena& shared_arena() {
+  thread_local Arena arena;
+  return arena;
+}
+
+float* task_scratch(int64_t count) {
+  thread_local Arena arena;
+  return arena.take<float>(count);
+}
+
+int64_t parts(int64_t total, int64_t largest) { return (total + largest - 1) / largest; }
+
+// [first, last) of each of ceil(total / largest) nearly equal parts.
+template <typename Body>
+void in_parts(Workers& workers, int64_t total, int64_t largest, const Body& body) {
+  const int64_t count = parts(total, largest);
+  workers.run(count, [&](int64_t part) {
+    const FlushSubnormals flush;
+    body(total * part / count, total * (part + 1) / count);
+  });
+}
+
+}  // namespace
+
+void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers) {
+  const NadeShape& shape = args.shape;
+  if (shape.samples == 0 || shape.units == 0) return;
+  const int64_t size = shape.units * parts(shape.hidden, kernels.lanes) * kernels.lanes;
+  args.padded_V = shared_arena().take<float>(2 * size + tiles(shape.units));
+  args.factors = args.padded_V + size;
+  args.bounded = reinterpret_cast<bool*>(args.factors + size);
+  in_parts(workers, tiles(shape.units), kPrepareTiles, [&](int64_t first, int64_t last) {
+    kernels.nade_prepare(args, first, last);
+  });
+  in_parts(workers, shape.samples, kNadeBlock, [&](int64_t first, int64_t last) {
+    kernels.nade_forward(args, first, last, task_scratch(kernels.nade_forward_scratch(shape)));
+  });
+}
+
+void run_nade_gradient(const Kernels& kernels, NadeGradient args, Workers& workers) {
+  const NadeShape& shape = args.shape;
+  if (shape.samples == 0 || shape.units == 0) {
+    std::fill_n(args.da, shape.samples * shape.hidden, 0.0f);
+    std::fill_n(args.dW, shape.units * shape.hidden, 0.0f);
+    std::fill_n(args.dV, shape.units * shape.hidden, 0.0f);
+    return;
+  }
+  uint64_t* ones = shared_arena().take<uint64_t>(shape.samples * words(shape.units));
+  in_parts(workers, shape.samples, 2 * kNadeBlock, [&](int64_t first, int64_t last) {
+    kernels.nade_ones(args, first, last, ones);
+  });
+  args.ones = ones;
+  const int64_t vectors = parts(shape.hidden, kernels.lanes);
+  in_parts(workers, vectors, kernels.max_gradient_vectors, [&](int64_t first, int64_t last) {
+    kernels.nade_gradient(args, first, last, task_scratch(kernels.nade_gradient_scratch(shape)));
+  });
+}
+
+void run_ar_sbn_sample(const Kernels& kernels, const ArSbnSample& args, Workers& workers) {
+  if (args.units == 0) return;
+  in_parts(workers, args.samples, kArSbnBlock, [&](int64_t first, int64_t last) {
+    kernels.ar_sbn_sample(args, first, last, task_scratch(kernels.ar_sbn_scratch(args.units)));
+  });
+}
+
+}  // namespace wakesleep

@@ -1,0 +1,17 @@
+// Whole kernels: parts spread over workers, with the memory they need.
+#pragma once
+
+#include "kernels.h"
+#include "workers.h"
+
+namespace wakesleep {
+
+// `args` without padded_V, factors and bounded.
+void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers);
+
+// `args` without ones.
+void run_nade_gradient(const Kernels& kernels, NadeGradient args, Workers& workers);
+
+void run_ar_sbn_sample(const Kernels& kernels, const ArSbnSample& args, Workers& workers);
+
+}  // namespace wakesleep

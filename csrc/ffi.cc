@@ -1,0 +1,162 @@
+// The kernels as XLA FFI handlers, on XLA's own threads.
+#include "xla/ffi/api/ffi.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "drivers.h"
+#include "pool_workers.h"
+
+namespace ffi = xla::ffi;
+
+namespace wakesleep {
+namespace {
+
+using Array = ffi::Buffer<ffi::F32>;
+using Result = ffi::ResultBuffer<ffi::F32>;
+
+std::atomic<const Kernels*> kernels{nullptr};
+
+// Arrays come with any number of leading dimensions, which are all samples.
+int64_t width(const Array& array) { return array.dimensions().back(); }
+
+int64_t height(const Array& array) {
+  int64_t product = 1;
+  for (size_t axis = 0; axis + 1 < array.dimensions().size(); ++axis) {
+    product *= array.dimensions()[axis];
+  }
+  return product;
+}
+
+// An operand of R rows serves N samples, N / R consecutive ones per row.
+Rows rows(const Array& array, int64_t samples) {
+  const int64_t repeat = height(array) ? samples / height(array) : 1;
+  return {array.typed_data(), width(array), std::max<int64_t>(repeat, 1)};
+}
+
+NadeShape nade_shape(const Array& like_x, const Array& W) {
+  return {height(like_x), width(like_x), width(W)};
+}
+
+ffi::Error nade_logits(ffi::ThreadPool pool, Array x, Array a, Array W, Array V,
+                       Result logits, Result last) {
+  NadeForward args{};
+  args.shape = nade_shape(*logits, W);
+  args.x = rows(x, args.shape.samples);
+  args.a = rows(a, args.shape.samples);
+  args.W = W.typed_data();
+  args.V = V.typed_data();
+  args.logits = logits->typed_data();
+  args.last = last->typed_data();
+  PoolWorkers<ffi::ThreadPool> workers(pool);
+  run_nade_forward(*kernels, args, workers);
+  return ffi::Error::Success();
+}
+
+ffi::Error nade_sample(ffi::ThreadPool pool, Array noise, Array a, Array c, Array W, Array V,
+                       Result drawn, Result logits, Result last) {
+  NadeForward args{};
+  args.shape = nade_shape(*logits, W);
+  args.a = rows(a, args.shape.samples);
+  args.c = rows(c, args.shape.samples);
+  args.noise = noise.typed_data();
+  args.W = W.typed_data();
+  args.V = V.typed_data();
+  args.drawn = drawn->typed_data();
+  args.logits = logits->typed_data();
+  args.last = last->typed_data();
+  PoolWorkers<ffi::ThreadPool> workers(pool);
+  run_nade_forward(*kernels, args, workers);
+  return ffi::Error::Success();
+}
+
+ffi::Error nade_gradient(ffi::ThreadPool pool, Array g, Array x, Array last, Array W, Array V,
+                         Result da, Result dW, Result dV) {
+  NadeGradient args{};
+  args.shape = nade_shape(g, W);
+  args.x = rows(x, args.shape.samples);
+  args.last = last.typed_data();
+  args.g = g.typed_data();
+  args.W = W.typed_data();
+  args.V = V.typed_data();
+  args.da = da->typed_data();
+  args.dW = dW->typed_data();
+  args.dV = dV->typed_data();
+  PoolWorkers<ffi::ThreadPool> workers(pool);
+  run_nade_gradient(*kernels, args, workers);
+  return ffi::Error::Success();
+}
+
+ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Array noise, Array c, Array S, Result drawn,
+                         Result logits) {
+  ArSbnSample args{};
+  args.samples = height(noise);
+  args.units = width(noise);
+  args.c = rows(c, args.samples);
+  args.noise = noise.typed_data();
+  args.S = S.typed_data();
+  args.drawn = drawn->typed_data();
+  args.logits = logits->typed_data();
+  PoolWorkers<ffi::ThreadPool> workers(pool);
+  run_ar_sbn_sample(*kernels, args, workers);
+  return ffi::Error::Success();
+}
+
+}  // namespace
+}  // namespace wakesleep
+
+#pragma GCC visibility push(default)
+
+// Choose by name, or the best for an empty one; the name of what was chosen, null if there is none.
+extern "C" const char* wakesleep_select(const char* name) {
+  const wakesleep::Kernels* found = wakesleep::find_kernels(*name ? name : nullptr);
+  if (found) wakesleep::kernels = found;
+  return found ? found->name : nullptr;
+}
+
+using wakesleep::Array;
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_logits, wakesleep::nade_logits,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_sample, wakesleep::nade_sample,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_gradient, wakesleep::nade_gradient,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_ar_sbn_sample, wakesleep::ar_sbn_sample,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>()
+                                  .Ret<Array>());
+
+#pragma GCC visibility pop

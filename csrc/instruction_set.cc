@@ -1,0 +1,73 @@
+// Compiled once for each instruction set, which names itself in WAKESLEEP_INSTRUCTION_SET.
+#include "ar_sbn.h"
+#include "kernels.h"
+#include "nade_forward.h"
+#include "nade_gradient.h"
+
+namespace wakesleep {
+namespace {
+
+void nade_prepare(const NadeForward& args, int64_t first, int64_t last) {
+  for (int64_t tile = first; tile < last; ++tile) prepare_tile(args, tile);
+}
+
+int64_t nade_forward_scratch(const NadeShape& shape) {
+  return NadeWalk::scratch(shape);
+}
+
+void nade_forward(const NadeForward& args, int64_t first, int64_t last, float* scratch) {
+  NadeWalk(args, first, last, scratch).run();
+}
+
+void nade_ones(const NadeGradient& args, int64_t first, int64_t last, uint64_t* ones) {
+  const int64_t units = args.shape.units;
+  for (int64_t n = first; n < last; ++n) {
+    const float* x = args.x[n];
+    for (int64_t from = 0; from < units; from += 64) {
+      const int64_t count = units - from < 64 ? units - from : 64;
+      uint64_t word = 0;
+      for (int64_t i = 0; i < count; ++i) word |= uint64_t{x[from + i] != 0} << i;
+      ones[n * words(units) + from / 64] = word;
+    }
+  }
+}
+
+int64_t nade_gradient_scratch(const NadeShape& shape) {
+  return NadeReverse<kMaxGradientVectors>::scratch(shape);
+}
+
+template <int M>
+void nade_gradient_columns(const NadeGradient& args, int64_t first, int64_t last, float* scratch) {
+  if (last - first == M) return NadeReverse<M>(args, first, scratch).run();
+  if constexpr (M > 1) nade_gradient_columns<M - 1>(args, first, last, scratch);
+}
+
+int64_t ar_sbn_scratch(int64_t units) { return ArSbnDraw::scratch(units); }
+
+void ar_sbn_sample(const ArSbnSample& args, int64_t first, int64_t last, float* scratch) {
+  ArSbnDraw(args, first, last, scratch).run();
+}
+
+}  // namespace
+
+#define WAKESLEEP_STRING_(name) #name
+#define WAKESLEEP_STRING(name) WAKESLEEP_STRING_(name)
+#define WAKESLEEP_TABLE_(name) kernels_##name
+#define WAKESLEEP_TABLE(name) WAKESLEEP_TABLE_(name)
+
+extern const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET);
+const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
+    WAKESLEEP_STRING(WAKESLEEP_INSTRUCTION_SET),
+    kLanes,
+    kMaxGradientVectors,
+    nade_prepare,
+    nade_forward_scratch,
+    nade_forward,
+    nade_ones,
+    nade_gradient_scratch,
+    nade_gradient_columns<kMaxGradientVectors>,
+    ar_sbn_scratch,
+    ar_sbn_sample,
+};
+
+}  // namespace wakesleep

@@ -1,0 +1,98 @@
+// The kernels as plain functions over plain arrays: what dispatch selects and drivers call.
+//
+// Arrays are row-major float32. Each function does a part of the work, which the drivers spread
+// over threads; which thread does which part never changes a bit of the result.
+#pragma once
+
+#include <cstdint>
+
+namespace wakesleep {
+
+constexpr int64_t kNadeBlock = 8;    // samples whose hidden layers fit the first cache together
+constexpr int64_t kTile = 16;        // units between two looks at the range of a hidden layer
+constexpr int64_t kArSbnBlock = 64;  // samples that share the transposed tile of S
+
+// An operand whose rows each serve `repeat` consecutive samples.
+struct Rows {
+  const float* data;
+  int64_t width;
+  int64_t repeat;
+
+  const float* operator[](int64_t sample) const { return data + sample / repeat * width; }
+};
+
+struct NadeShape {
+  int64_t samples;
+  int64_t units;
+  int64_t hidden;
+};
+
+struct NadeForward {
+  NadeShape shape;
+  Rows x;  // given bits; unused when sampling
+  Rows a;
+  Rows c;              // data is null for no contribution
+  const float* noise;  // [samples, units], or null when the bits are given
+  const float* W;
+  const float* V;
+  float* padded_V;  // [units, hidden padded to whole vectors]
+  float* factors;   // exp(-W), padded as V
+  bool* bounded;    // [tiles(units)]: whether the factors of a tile may be used
+  float* drawn;           // [samples, units], when sampling
+  float* logits;          // [samples, units]
+  float* last;            // [samples, hidden], the pre-activation after all units
+};
+
+struct NadeGradient {
+  NadeShape shape;
+  Rows x;
+  const float* g;        // [samples, units], the gradient of the logits
+  const float* last;     // [samples, hidden], as from the way forwards
+  const uint64_t* ones;  // [samples, words(units)], x as bits
+  const float* W;
+  const float* V;
+  float* da;  // [samples, hidden]
+  float* dW;
+  float* dV;
+};
+
+struct ArSbnSample {
+  int64_t samples;
+  int64_t units;
+  Rows c;
+  const float* noise;
+  const float* S;
+  float* drawn;
+  float* logits;
+};
+
+constexpr int64_t words(int64_t units) { return (units + 63) / 64; }
+
+constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
+
+// One instruction set's kernels. Scratch sizes are in floats.
+struct Kernels {
+  const char* name;
+  int64_t lanes;
+  int64_t max_gradient_vectors;
+
+  // Tiles [first, last) of padded_V, factors and bounded.
+  void (*nade_prepare)(const NadeForward&, int64_t first, int64_t last);
+  // Samples [first, last), at most kNadeBlock.
+  int64_t (*nade_forward_scratch)(const NadeShape&);
+  void (*nade_forward)(const NadeForward&, int64_t first, int64_t last, float* scratch);
+  // Samples [first, last) of x as bits.
+  void (*nade_ones)(const NadeGradient&, int64_t first, int64_t last, uint64_t* ones);
+  // Vectors [first, last) of the hidden columns, at most max_gradient_vectors.
+  int64_t (*nade_gradient_scratch)(const NadeShape&);
+  void (*nade_gradient)(const NadeGradient&, int64_t first, int64_t last, float* scratch);
+  // Samples [first, last), at most kArSbnBlock.
+  int64_t (*ar_sbn_scratch)(int64_t units);
+  void (*ar_sbn_sample)(const ArSbnSample&, int64_t first, int64_t last, float* scratch);
+};
+
+// The kernels of that name ("avx512", "avx2" or "baseline"), or the best for a null name;
+// null if this build or this processor does not have them.
+const Kernels* find_kernels(const char* name);
+
+}  // namespace wakesleep

@@ -1,0 +1,88 @@
+"""The compiled kernels: whether they are there and wanted, and how they are called."""
+
+import ctypes
+import functools
+import os
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from wakesleep.errors import UsageError
+
+VARIABLE = "WAKESLEEP_KERNELS"
+LIBRARY = "wakesleep/kernels/_native.so"
+INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
+_TARGETS = ("nade_logits", "nade_sample", "nade_gradient", "ar_sbn_sample")
+
+
+class Status(NamedTuple):
+    """Which kernels run on this machine's CPU, and why."""
+
+    in_use: str
+    reason: str
+
+
+@functools.cache
+def status() -> Status:
+    """Which kernels are in use ("native" or "reference"), and why; loads them if they are.
+
+    `WAKESLEEP_KERNELS` may be `native`, `reference`, or the name of an instruction set to use
+    instead of the best one. It is read once.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "native", "reference", *INSTRUCTION_SETS):
+        choices = ", ".join(("native", "reference", *INSTRUCTION_SETS))
+        raise UsageError(f"{VARIABLE}={wanted} is none of {choices}")
+    if wanted == "reference":
+        return Status("reference", f"{VARIABLE}=reference asks for the pure-JAX kernels")
+    try:
+        instruction_set = _load("" if wanted == "native" else wanted)
+    except OSError as error:
+        if wanted:
+            raise UsageError(f"{VARIABLE}={wanted}, but {error}") from error
+        return Status("reference", str(error))
+    return Status("native", f"compiled kernels, {instruction_set} instructions")
+
+
+def _find() -> Path:
+    # Through the installation and not beside this file: an editable install has them apart.
+    try:
+        path = Path(str(metadata.distribution("wakesleep").locate_file(LIBRARY)))
+    except metadata.PackageNotFoundError as error:
+        raise OSError(
+            "there are no compiled kernels: wakesleep is on the path but not installed"
+        ) from error
+    if not path.exists():
+        raise OSError("there are no compiled kernels: wakesleep was built without a C++17 compiler")
+    return path
+
+
+def _load(instruction_set: str) -> str:
+    library = ctypes.CDLL(str(_find()))
+    library.wakesleep_select.restype = ctypes.c_char_p
+    chosen = library.wakesleep_select(instruction_set.encode())
+    if chosen is None:
+        raise UsageError(
+            f"{VARIABLE}={instruction_set}, but this processor or build has no such instructions"
+        )
+    for target in _TARGETS:
+        handler = jax.ffi.pycapsule(getattr(library, f"wakesleep_{target}"))
+        jax.ffi.register_ffi_target(f"wakesleep_{target}", handler, platform="cpu")
+    return str(chosen.decode())
+
+
+def serves(*arrays: Array) -> bool:
+    """Whether the native kernels are in use and these arrays are of their type, float32."""
+    return status().in_use == "native" and all(array.dtype == jnp.float32 for array in arrays)
+
+
+def call(target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array) -> list[Array]:
+    """Run one kernel; the results have the given shapes, of which all but the last are samples."""
+    results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    kernel = jax.ffi.ffi_call(f"wakesleep_{target}", results, vmap_method="sequential")
+    return list(kernel(*arrays))

@@ -1,0 +1,29 @@
+"""Every kernel on fixed inputs, as one file: `python -m tests.kernels.digest OUT.npz`."""
+
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tests.kernels.test_nade import logits_and_gradients, problem
+from wakesleep import kernels
+from wakesleep.numerics import logistic_noise
+
+
+def digest():
+    """Results by name, of several tasks of each kernel, with some saturated samples."""
+    x, a, c, W, V, g = problem(100, 150, 200, ones=0.4)
+    a[::7] *= 40
+    x, a, c, W, V, g = map(jnp.asarray, (x, a, c, W, V, g))
+    noise = logistic_noise(jax.random.key(3), x.shape)
+    logits, gradients = logits_and_gradients(x, a, c, W, V, g)
+    drawn = kernels.nade_sample(noise, a, c, W, V)
+    autoregressive = kernels.ar_sbn_sample(noise, c, W[:, :150])
+    results = (logits, *gradients, *drawn, *autoregressive)
+    names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
+    return dict(zip(names, map(np.asarray, results), strict=True))
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **digest())
