@@ -12,7 +12,7 @@ demo: $(READY)
 	$(BIN)/wakesleep report runs/demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow"
 
 test-all: $(READY)
 	$(BIN)/pytest
@@ -25,7 +25,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.step
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wakesleep needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"

@@ -136,3 +136,12 @@ def test_a_run_is_not_replaced_unless_asked(trained, capsys):
     assert main(words) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert (trained / "model.safetensors").read_bytes() == before
+
+
+def test_info_says_which_kernels_are_in_use_and_why(capsys):
+    assert main(["info", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kernels"].startswith(("native (", "reference ("))
+    assert {"bars", "digits"} <= set(found["data"])
+    assert main(["info"]) == 0
+    assert found["kernels"] in capsys.readouterr().out

@@ -8,6 +8,7 @@ import tyro
 from wakesleep.cli.analyse import Analyse
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
+from wakesleep.cli.info import Info
 from wakesleep.cli.report import Report
 from wakesleep.cli.sample import Sample
 from wakesleep.cli.train import Train
@@ -20,6 +21,7 @@ Command = (
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Data, tyro.conf.subcommand("data")]
+    | Annotated[Info, tyro.conf.subcommand("info")]
 )
 
 
