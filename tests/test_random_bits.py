@@ -27,6 +27,14 @@ def test_shape_and_type(shape, impl):
     assert bits.dtype == jnp.uint32
 
 
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_streams_of_one_key_are_unrelated(impl):
+    key = jax.random.key(0, impl=impl)
+    one, other = (np.asarray(random_bits(key, (20_000,), stream)) for stream in (0, 1))
+    differing = np.unpackbits((one ^ other).view(np.uint8)).mean()
+    assert abs(differing - 0.5) < 5 * 0.5 / np.sqrt(32 * 20_000)
+
+
 def test_every_bit_is_fair_and_words_differ(key):
     words = np.asarray(random_bits(key, (100_001,)))
     means = np.unpackbits(words.view(np.uint8).reshape(-1, 4), axis=1).mean(0)

@@ -48,11 +48,10 @@ def logistic_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, 
     second word that takes is generated only when some element needs it, about once in 80
     draws of 10^5 elements.
     """
-    coarse_key, fine_key = jax.random.split(key)
-    coarse = random_bits(coarse_key, shape)
+    coarse = random_bits(key, shape, stream=0)
     fine = lax.cond(
         _is_coarse(coarse).any(),
-        lambda: random_bits(fine_key, shape),
+        lambda: random_bits(key, shape, stream=1),
         lambda: jnp.full(shape, 2**31, jnp.uint32),
     )
     return logistic_from_bits(coarse, fine)

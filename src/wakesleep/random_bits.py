@@ -17,15 +17,20 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def random_bits(key: Key[Array, ""], shape: tuple[int, ...]) -> UInt32[Array, "..."]:
-    """Independent uniform 32-bit words; a key must be used once, as with `jax.random`."""
+def random_bits(
+    key: Key[Array, ""], shape: tuple[int, ...], stream: int = 0
+) -> UInt32[Array, "..."]:
+    """Independent uniform 32-bit words; a key and stream must be used once.
+
+    Streams of one key are independent: they are the high word of Threefry's counter, which
+    spares the split of a key.
+    """
     if jax.random.key_impl(key) != "threefry2x32":
-        return jax.random.bits(key, shape)
+        return jax.random.bits(jax.random.fold_in(key, stream), shape)
     count = math.prod(shape)
     half = (count + 1) // 2
-    words = threefry2x32(
-        jax.random.key_data(key), jnp.zeros((), jnp.uint32), lax.iota(jnp.uint32, half)
-    )
+    high, low = jnp.asarray(stream, jnp.uint32), lax.iota(jnp.uint32, half)
+    words = threefry2x32(jax.random.key_data(key), high, low)
     return jnp.concatenate(words)[:count].reshape(shape)
 
 
