@@ -1,6 +1,7 @@
 """Minibatches of packed rows, in an order that depends on the seed and the epoch alone."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,18 @@ def epoch_calls(
     """The epoch's minibatches from step `start` on.
 
     Every example is seen; the last minibatch is filled up with the permutation's first rows.
-    Rows are gathered call by call: of data that is mapped from a file only the permutation, four
-    bytes a row, is in memory.
+    Rows are gathered call by call, each while the one before it is trained on: of data that is
+    mapped from a file only the permutation, four bytes a row, and two calls are in memory.
     """
+    calls = _gathered(data, batch_size, seed, epoch, start)
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, calls, None)
+        while call := coming.result():
+            coming = reader.submit(next, calls, None)
+            yield call
+
+
+def _gathered(data: Table, batch_size: int, seed: int, epoch: int, start: int) -> Iterator[Call]:
     steps = steps_per_epoch(len(data), batch_size)
     order = epoch_order(len(data), seed, epoch)
     capacity = min(steps, STEPS_PER_CALL)
