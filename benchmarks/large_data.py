@@ -6,7 +6,8 @@ The set (1.3 GB packed) is generated in a temporary folder. Each way of training
 of its own, by turns: `memory` holds all rows, `mapped` reads them from the file, which the
 system's cache holds, and `evicted` from the disk: the file is thrown out of the cache after every
 call of 500 steps, as if the machine had no room for it. Speed is the median over calls, after the
-first, of which compilation and the permutation are part.
+first, of which compilation and the permutation are part. The processor time of a step is given
+beside it, because it depends less on what else the machine does.
 """
 
 import json
@@ -51,6 +52,7 @@ class Stopwatch:
     steps: list[int] = field(default_factory=lambda: [0])
     began: list[float] = field(default_factory=list)
     ended: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Stepped):
@@ -58,6 +60,7 @@ class Stopwatch:
             self.steps.append(event.steps_done)
             if self.evicting:
                 evict(self.path)
+            self.processor.append(time.process_time())
             self.began.append(time.perf_counter())
 
     def enough(self) -> bool:
@@ -68,6 +71,11 @@ class Stopwatch:
         done = np.diff(self.steps)[1:]
         seconds = np.subtract(self.ended[1:], self.began[:-1])
         return statistics.median((done / seconds).tolist())
+
+    def processor_ms_per_step(self) -> float:
+        """Of all threads of this process, the median over the same calls."""
+        spent = np.diff(self.processor) / np.diff(self.steps)[1:]
+        return 1e3 * statistics.median(spent.tolist())
 
 
 def evict(path: Path) -> None:
@@ -105,6 +113,7 @@ def train(path: Path, way: str) -> dict[str, float]:
         "idle_mb": idle,
         "peak_above_idle_mb": resident_mb("VmHWM") - idle,
         "steps_per_second": watch.steps_per_second(),
+        "processor_ms_per_step": watch.processor_ms_per_step(),
     }
 
 
@@ -124,12 +133,13 @@ def measure(path: Path, way: str) -> dict[str, float]:
 
 
 def summary(runs: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
-    speeds = {
-        way: statistics.median(run["steps_per_second"] for run in found)
-        for way, found in runs.items()
-    }
+    def medians(what: str) -> dict[str, float]:
+        return {way: statistics.median(run[what] for run in runs[way]) for way in runs}
+
+    speeds = medians("steps_per_second")
     return {
         "steps_per_second": speeds,
+        "processor_ms_per_step": medians("processor_ms_per_step"),
         "mapped_over_memory_speed": speeds["mapped"] / speeds["memory"],
         "evicted_over_memory_speed": speeds["evicted"] / speeds["memory"],
         "peak_above_idle_mb": {
