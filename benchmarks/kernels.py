@@ -70,14 +70,18 @@ class Row:
 
 
 def compare(sides: dict[str, Timed], repetitions: int, calls: int = 1) -> list[Side]:
-    """Time each side in turn after a call that compiles; `calls` is what one function does."""
+    """Time each side in turn; `calls` is how many steps one function does.
+
+    A call that is not timed goes before each that is: otherwise the native side would pay for
+    compiling, and for giving back the activations that the reference's scan had stored.
+    """
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in sides}
-    for repetition in range(repetitions + 1):
+    for _ in range(repetitions):
         for name, function in sides.items():
+            jax.block_until_ready(function())
             wall, cpu = time.perf_counter(), time.process_time()
             jax.block_until_ready(function())
-            if repetition:
-                times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
+            times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
     return [
         Side(name, *(1e3 / calls * statistics.median(kind) for kind in zip(*taken, strict=True)))
         for name, taken in times.items()

@@ -87,7 +87,12 @@ void in_parts(Workers& workers, int64_t total, int64_t largest, const Body& body
 
 void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers) {
   const NadeShape& shape = args.shape;
-  if (shape.samples == 0 || shape.units == 0) return;
+  if (shape.units == 0) {
+    for (int64_t n = 0; n < shape.samples; ++n) {
+      std::copy_n(args.a[n], shape.hidden, args.last + n * shape.hidden);
+    }
+    return;
+  }
   const int64_t size = shape.units * parts(shape.hidden, kernels.lanes) * kernels.lanes;
   args.padded_V = shared_arena().take<float>(2 * size + tiles(shape.units));
   args.factors = args.padded_V + size;
