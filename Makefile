@@ -22,8 +22,22 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
-	$(BIN)/python -m benchmarks.step
+# An environment of its own: the peers are large, and no dependency of the package.
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready
+
+bench: $(BENCH_READY)
+	for module in step kernels likelihood peers; do \
+	  test -e benchmarks/$$module.py -o -d benchmarks/$$module || continue; \
+	  $(BENCH)/bin/python -m benchmarks.$$module || exit 1; \
+	done
+	$(BENCH)/bin/python -m benchmarks.peers.table
+
+$(BENCH_READY): pyproject.toml benchmarks/requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	echo '*' > $(BENCH)/.gitignore
+	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
+	touch $(BENCH_READY)
 
 $(READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wakesleep needs Python 3.11 or newer")'
