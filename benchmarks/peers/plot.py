@@ -39,8 +39,10 @@ def draw_ratios(axes: Axes, best: dict) -> None:
         ratios = [
             c[peer]["ms"] / c["wakesleep"]["ms"] for c in chosen.values() if measured(c.get(peer))
         ]
-        bars = axes.bar([i + number * width for i in places], ratios, width, label=peer)
-        axes.bar_label(bars, fmt="%.1f", fontsize=8)
+        # From 1 up or down: a logarithmic scale has no other base for a bar.
+        heights, left = [ratio - 1 for ratio in ratios], [i + number * width for i in places]
+        bars = axes.bar(left, heights, width, bottom=1, label=peer)
+        axes.bar_label(bars, [f"{ratio:.1f}" for ratio in ratios], fontsize=8)
     axes.axhline(1, color="black", linewidth=1)
     axes.set_xticks([i + 0.4 - width / 2 for i in range(len(chosen))], list(chosen), fontsize=8)
     axes.set(yscale="log", ylabel="time / wakesleep's", title="Training step, batch 25, K = 5")
