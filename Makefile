@@ -46,4 +46,4 @@ $(READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) .venv-bench build dist
