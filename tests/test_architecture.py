@@ -83,3 +83,13 @@ def test_parts_of_one_machine_start_different(key):
     matrices = [leaf for leaf in jax.tree.leaves(machine) if leaf.shape == (5, 5)]
     sums = {float(m.sum()) for m in matrices}
     assert len(sums) == len(matrices) == 4
+
+
+def test_by_default_latent_units_of_any_kind_start_mostly_off_in_p_and_q(key):
+    machine = build("nade/ar_sbn 2-3", features=4, key=key)
+    latent = [layer.b for layer in (*machine.p[1:], *machine.q)]
+    assert all(bool((b == -3).all()) for b in latent)
+    assert bool((machine.p[0].b == 0).all())
+    paper = build("sbn/nade 2-3", features=4, key=key, init="paper")
+    assert all(bool((layer.b == -1).all()) for layer in paper.p)
+    assert all(bool((layer.b == 0).all()) for layer in paper.q)

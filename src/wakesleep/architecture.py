@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
@@ -117,7 +118,14 @@ def build(
         create_layer(plan.q.kind, keys_q[i], size, parents, start, plan.q.options)
         for i, (size, parents) in enumerate(zip(sizes[1:], sizes[:-1], strict=True))
     )
+    if start.latent_bias is not None:
+        p = (p[0], *(_with_constant_bias(layer, start.latent_bias) for layer in p[1:]))
+        q = tuple(_with_constant_bias(layer, start.latent_bias) for layer in q)
     return HelmholtzMachine(p, q)
+
+
+def _with_constant_bias(layer: Layer, bias: float) -> Layer:
+    return layer.with_bias(jnp.full(layer.size, bias, jnp.float32))
 
 
 def describe(machine: HelmholtzMachine) -> str:

@@ -40,7 +40,7 @@ def test_sample_frequencies_match_log_prob(layer, key):
     frequency = np.bincount(np.asarray(states), minlength=2**SIZE) / n
     exact = np.exp(np.asarray(layer.log_prob(all_bits(SIZE), y), np.float64))
     error = np.sqrt(exact * (1 - exact) / n)
-    assert np.all(np.abs(frequency - exact) < 4.5 * error + 1e-6)
+    assert np.all(np.abs(frequency - exact) < 4.5 * error + 3 / n)
 
 
 def test_sample_with_log_prob_scores_its_own_sample(layer, key):

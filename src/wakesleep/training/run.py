@@ -67,7 +67,7 @@ def resume_run(path: Path, watch: Watch | None = None, *, extend: int = 0) -> Fi
             config = dataclasses.replace(config, recipe=extended(config.recipe, extend))
             snapshot = dataclasses.replace(snapshot, finished=False) if snapshot else None
             folder.write_config(config)
-        elif snapshot and snapshot.finished:
+        elif snapshot and snapshot.position.phase == len(config.recipe.expand()):
             return None
         data = config.data.load()
         model = initial_model(config, data)
