@@ -72,20 +72,21 @@ inline Vec logit_slope(Vec x, Vec logit) {
   return sign * select(z > broadcast(0), decayed, broadcast(1)) * reciprocal(1.0f + decayed);
 }
 
-// Columns [first, last) of one row of logits, summed over the samples it serves.
+// Columns [first, last) of one row of logits, summed over the samples it serves, in their order.
 inline void bernoulli_gradient_part(const BernoulliGradient& args, int64_t row, int64_t first,
                                     int64_t last) {
   const int64_t repeat = args.logits.repeat, from = row * repeat;
   const float* logits = args.logits.data + row * args.units;
   float* result = args.dlogits + row * args.units;
-  for (int64_t i = first; i < last; i += kLanes) {
-    const int64_t lanes = last - i;
-    const Vec logit = load_part(logits + i, lanes);
-    Vec total{};
-    for (int64_t n = from; n < from + repeat; ++n) {
-      total += args.g[n] * logit_slope(load_part(args.x[n] + i, lanes), logit);
+  std::memset(result + first, 0, (last - first) * sizeof(float));
+  for (int64_t n = from; n < from + repeat; ++n) {
+    const float* x = args.x[n];
+    const Vec weight = broadcast(args.g[n]);
+    for (int64_t i = first; i < last; i += kLanes) {
+      const int64_t lanes = last - i;
+      const Vec slope = logit_slope(load_part(x + i, lanes), load_part(logits + i, lanes));
+      store_part(result + i, load_part(result + i, lanes) + weight * slope, lanes);
     }
-    store_part(result + i, total, lanes);
   }
 }
 
