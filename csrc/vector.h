@@ -75,6 +75,10 @@ inline void store_part(float* to, Vec value, int64_t count) {
 
 // Zero from lane `count` on.
 inline Vec within(Vec value, int64_t count) {
+#if defined(__AVX512F__)
+  const __mmask16 lanes = count >= kLanes ? 0xffff : (1u << count) - 1;
+  return (Vec)_mm512_maskz_mov_ps(lanes, (__m512)value);
+#endif
   return count >= kLanes ? value : load_first(reinterpret_cast<const float*>(&value), count);
 }
 
