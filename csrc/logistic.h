@@ -18,11 +18,11 @@ class Tails {
  public:
   Tails(Key key, int64_t count) : key_(key), count_(count) {}
 
-  // `at` is the place of the first word in the array.
-  Vec operator()(Words words, int64_t at) const {
+  // `at` is the place of the first word in the array; lanes from `lanes` on hold none.
+  Vec operator()(Words words, int64_t at, int64_t lanes) const {
     const Words upper = words >> 1;
     const Vec tail = __builtin_convertvector((Mask)upper, Vec);
-    const Mask coarse = (Mask)upper < static_cast<int32_t>(kCoarse);
+    const Mask coarse = (Mask)within((Vec)((Mask)upper < static_cast<int32_t>(kCoarse)), lanes);
     if (__builtin_expect(any(coarse), 0)) return refined(tail, coarse, at);
     return tail + 0.5f;
   }
@@ -49,7 +49,7 @@ inline Mask pushes_up(Words words) { return (Mask)(words << 31) >> 31; }
 inline void write_noise(const LogisticNoise& args, int64_t first, int64_t last) {
   const Tails tails(args.key, args.count);
   for_words(args.key, args.count, first, last, [&](Words words, int64_t at, int64_t lanes) {
-    const Vec tail = tails(words, at) * kTailUnit;
+    const Vec tail = tails(words, at, lanes) * kTailUnit;
     const Vec quantile = logarithm(tail * reciprocal(1.0f - tail));
     const Vec noise = (Vec)((Mask)quantile ^ (~pushes_up(words) & INT32_MIN));
     store_part(args.noise + at, noise, lanes);
@@ -101,7 +101,7 @@ class BernoulliDraw {
       const Vec logit = load_part(logits + i, lanes);
       const Words words = (Words)load_part(drawn + i, lanes);
       const Mask likelier = logit > broadcast(0);
-      const Mask rare = words_(words, n * units_ + i) < load(tails_ + i);
+      const Mask rare = words_(words, n * units_ + i, lanes) < load(tails_ + i);
       const Mask unlikely = rare & (pushes_up(words) ^ likelier);
       total += (Vec)(unlikely & (Mask)magnitude(logit));
       store_part(drawn + i, (Vec)((likelier ^ unlikely) & (Mask)broadcast(1)), lanes);
