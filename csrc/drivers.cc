@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kPrepareTiles = 8;
+// Elementwise work that is worth the few microseconds another thread takes to come.
+constexpr int64_t kTaskElements = 1 << 15;
 
 // Subnormals are zero on every thread: a pool may set this differently from its caller.
 class FlushSubnormals {
@@ -83,6 +85,10 @@ void in_parts(Workers& workers, int64_t total, int64_t largest, const Body& body
   });
 }
 
+int64_t task_rows(int64_t width) {
+  return width < kTaskElements ? kTaskElements / std::max<int64_t>(width, 1) : 1;
+}
+
 }  // namespace
 
 void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers) {
@@ -128,6 +134,46 @@ void run_ar_sbn_sample(const Kernels& kernels, const ArSbnSample& args, Workers&
   if (args.units == 0) return;
   in_parts(workers, args.samples, kArSbnBlock, [&](int64_t first, int64_t last) {
     kernels.ar_sbn_sample(args, first, last, task_scratch(kernels.ar_sbn_scratch(args.units)));
+  });
+}
+
+void run_logistic_noise(const Kernels& kernels, const LogisticNoise& args, Workers& workers) {
+  in_parts(workers, words_half(args.count), kTaskElements / 2, [&](int64_t first, int64_t last) {
+    kernels.logistic_noise(args, first, last);
+  });
+}
+
+void run_bernoulli_sample(const Kernels& kernels, const BernoulliSample& args, Workers& workers) {
+  const int64_t counters = words_half(args.samples * args.units);
+  in_parts(workers, counters, kTaskElements / 2, [&](int64_t first, int64_t last) {
+    kernels.bernoulli_words(args, first, last);
+  });
+  const int64_t padded = parts(args.units, kernels.lanes) * kernels.lanes;
+  in_parts(workers, args.samples, task_rows(args.units), [&](int64_t first, int64_t last) {
+    kernels.bernoulli_sample(args, first, last, task_scratch(padded));
+  });
+}
+
+void run_bernoulli_log_prob(const Kernels& kernels, const BernoulliLogProb& args,
+                            Workers& workers) {
+  in_parts(workers, args.samples, task_rows(args.units), [&](int64_t first, int64_t last) {
+    kernels.bernoulli_log_prob(args, first, last);
+  });
+}
+
+// Split by vectors of the logits, since one row of them may serve all samples.
+void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& args,
+                            Workers& workers) {
+  const int64_t vectors = parts(args.units, kernels.lanes);
+  const int64_t elements = kernels.lanes * args.logits.repeat;
+  in_parts(workers, args.rows * vectors, task_rows(elements), [&](int64_t first, int64_t last) {
+    while (first < last) {
+      const int64_t row = first / vectors, end = std::min(last, (row + 1) * vectors);
+      const int64_t from = (first - row * vectors) * kernels.lanes;
+      const int64_t to = std::min((end - row * vectors) * kernels.lanes, args.units);
+      kernels.bernoulli_gradient(args, row, from, to);
+      first = end;
+    }
   });
 }
 

@@ -14,4 +14,14 @@ void run_nade_gradient(const Kernels& kernels, NadeGradient args, Workers& worke
 
 void run_ar_sbn_sample(const Kernels& kernels, const ArSbnSample& args, Workers& workers);
 
+void run_logistic_noise(const Kernels& kernels, const LogisticNoise& args, Workers& workers);
+
+void run_bernoulli_sample(const Kernels& kernels, const BernoulliSample& args, Workers& workers);
+
+void run_bernoulli_log_prob(const Kernels& kernels, const BernoulliLogProb& args,
+                            Workers& workers);
+
+void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& args,
+                            Workers& workers);
+
 }  // namespace wakesleep

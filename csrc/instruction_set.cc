@@ -1,6 +1,8 @@
 // Compiled once for each instruction set, which names itself in WAKESLEEP_INSTRUCTION_SET.
 #include "ar_sbn.h"
+#include "bernoulli.h"
 #include "kernels.h"
+#include "logistic.h"
 #include "nade_forward.h"
 #include "nade_gradient.h"
 
@@ -48,6 +50,10 @@ void ar_sbn_sample(const ArSbnSample& args, int64_t first, int64_t last, float* 
   ArSbnDraw(args, first, last, scratch).run();
 }
 
+void bernoulli_sample(const BernoulliSample& args, int64_t first, int64_t last, float* scratch) {
+  BernoulliDraw(args, scratch).run(first, last);
+}
+
 }  // namespace
 
 #define WAKESLEEP_STRING_(name) #name
@@ -68,6 +74,11 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     nade_gradient_columns<kMaxGradientVectors>,
     ar_sbn_scratch,
     ar_sbn_sample,
+    write_noise,
+    write_words,
+    bernoulli_sample,
+    bernoulli_rows,
+    bernoulli_gradient_part,
 };
 
 }  // namespace wakesleep

@@ -66,6 +66,46 @@ struct ArSbnSample {
   float* logits;
 };
 
+struct Key {
+  uint32_t high;
+  uint32_t low;
+};
+
+struct LogisticNoise {
+  Key key;
+  int64_t count;
+  float* noise;
+};
+
+struct BernoulliSample {
+  Key key;
+  int64_t samples;
+  int64_t units;
+  Rows logits;
+  float* drawn;     // [samples, units]
+  float* log_prob;  // [samples]
+};
+
+struct BernoulliLogProb {
+  int64_t samples;
+  int64_t units;
+  Rows x;
+  Rows logits;
+  float* log_prob;
+};
+
+struct BernoulliGradient {
+  int64_t rows;  // of the logits
+  int64_t units;
+  Rows x;
+  Rows logits;
+  const float* g;  // [samples], the gradient of the log-probabilities
+  float* dlogits;  // [rows, units]
+};
+
+// Counters that give `count` random words: each gives one of the first half and one of the rest.
+constexpr int64_t words_half(int64_t count) { return (count + 1) / 2; }
+
 constexpr int64_t words(int64_t units) { return (units + 63) / 64; }
 
 constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
@@ -89,6 +129,15 @@ struct Kernels {
   // Samples [first, last), at most kArSbnBlock.
   int64_t (*ar_sbn_scratch)(int64_t units);
   void (*ar_sbn_sample)(const ArSbnSample&, int64_t first, int64_t last, float* scratch);
+  // Counters [first, last) of words_half(count).
+  void (*logistic_noise)(const LogisticNoise&, int64_t first, int64_t last);
+  void (*bernoulli_words)(const BernoulliSample&, int64_t first, int64_t last);
+  // Samples [first, last), after all words; scratch for the units, padded to whole vectors.
+  void (*bernoulli_sample)(const BernoulliSample&, int64_t first, int64_t last, float* scratch);
+  // Samples [first, last).
+  void (*bernoulli_log_prob)(const BernoulliLogProb&, int64_t first, int64_t last);
+  // Columns [first, last) of one row of logits.
+  void (*bernoulli_gradient)(const BernoulliGradient&, int64_t row, int64_t first, int64_t last);
 };
 
 // The kernels of that name ("avx512", "avx2" or "baseline"), or the best for a null name;

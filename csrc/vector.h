@@ -54,7 +54,32 @@ inline Vec load_first(const float* from, int64_t count) {
 }
 
 inline void store_first(float* to, Vec value, int64_t count) {
+#if defined(__AVX512F__)
+  return _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1), (__m512)value);
+#endif
   std::memcpy(to, &value, count * sizeof(float));
+}
+
+// The first lanes of what may be more or less than a vector; beyond it, zero.
+inline Vec load_part(const float* from, int64_t count) {
+  return count >= kLanes ? load(from) : load_first(from, count);
+}
+
+inline void store_part(float* to, Vec value, int64_t count) {
+  if (count >= kLanes) {
+    store(to, value);
+  } else {
+    store_first(to, value, count);
+  }
+}
+
+// Zero from lane `count` on.
+inline Vec within(Vec value, int64_t count) {
+#if defined(__AVX512F__)
+  const __mmask16 lanes = count >= kLanes ? 0xffff : (1u << count) - 1;
+  return (Vec)_mm512_maskz_mov_ps(lanes, (__m512)value);
+#endif
+  return count >= kLanes ? value : load_first(reinterpret_cast<const float*>(&value), count);
 }
 
 inline Vec select(Mask mask, Vec yes, Vec no) { return mask ? yes : no; }
@@ -79,6 +104,16 @@ inline bool any(Mask mask) {
   int32_t found = 0;
   for (int64_t lane = 0; lane < kLanes; ++lane) found |= mask[lane];
   return found != 0;
+#endif
+}
+
+inline float sum(Vec value) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps((__m512)value);
+#else
+  float total = 0;
+  for (int64_t lane = 0; lane < kLanes / 2; ++lane) total += value[lane] + value[lane + kLanes / 2];
+  return total;
 #endif
 }
 

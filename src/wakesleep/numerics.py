@@ -6,77 +6,19 @@ Everything here takes logits and stays finite at logits of ±100 and beyond.
 import math
 
 import jax
-import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Bool, Float, Key, UInt32
+from jaxtyping import Array, Float
 
-from wakesleep.random_bits import random_bits
+from wakesleep.kernels.bernoulli import bernoulli_log_prob, bernoulli_sample, logistic_noise
+from wakesleep.kernels.bernoulli_reference import logistic_from_bits, softplus
 
-# A 32-bit word gives 31 bits of |noise| and one of sign. Below this many units of the last
-# place the word alone is too coarse (a Bernoulli of 1e-9 spans four of them) and is refined.
-_COARSE = 2**8
-
-
-@jax.custom_jvp
-def softplus(z: Float[Array, "..."]) -> Float[Array, "..."]:
-    """log(1 + e^z), accurate in relative terms at both ends."""
-    return jnp.maximum(z, 0) + jnp.log1p(jnp.exp(-jnp.abs(z)))
-
-
-@softplus.defjvp
-def _softplus_jvp(primals, tangents):  # type: ignore[no-untyped-def]
-    (z,), (dz,) = primals, tangents
-    return softplus(z), lax.logistic(z) * dz
-
-
-def bernoulli_log_prob(
-    x: Float[Array, "*#batch D"], logits: Float[Array, "*#batch D"]
-) -> Float[Array, "*batch"]:
-    """log Π_i P(x_i) with P(x_i = 1) = σ(logits_i), summed over the last axis.
-
-    Written as −softplus of the signed logit, so that a sum over many confident units adds
-    small numbers instead of subtracting large ones.
-    """
-    return -softplus((1 - 2 * x) * logits).sum(-1)
-
-
-def logistic_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Noise n with P(n < l) = σ(l), so that `logits > n` is an exact Bernoulli draw.
-
-    A float32 uniform has a floor of 2^-24: compared with a probability it draws every rarer
-    event too often or never. This noise is symmetric and resolves tails down to 2^-64; the
-    second word that takes is generated only when some element needs it, about once in 80
-    draws of 10^5 elements.
-    """
-    coarse = random_bits(key, shape, stream=0)
-    fine = lax.cond(
-        _is_coarse(coarse).any(),
-        lambda: random_bits(key, shape, stream=1),
-        lambda: jnp.full(shape, 2**31, jnp.uint32),
-    )
-    return logistic_from_bits(coarse, fine)
-
-
-def logistic_from_bits(
-    coarse: UInt32[Array, "..."], fine: UInt32[Array, "..."]
-) -> Float[Array, "..."]:
-    """The logistic quantile of (coarse, fine) read as one sign bit and a number in (0, ½).
-
-    `fine` extends `coarse` to the right where that is small; its default of 2^31 is the
-    middle of the interval that `coarse` leaves open.
-    """
-    extension = jnp.where(_is_coarse(coarse), _unit_interval(fine), 0.5)
-    tail = ((coarse >> 1).astype(jnp.float32) + extension) * 2.0**-32
-    quantile = jnp.log(tail / (1 - tail))
-    return jnp.where((coarse & 1) == 1, quantile, -quantile)
-
-
-def _is_coarse(word: UInt32[Array, "..."]) -> Bool[Array, "..."]:
-    return (word >> 1) < _COARSE
-
-
-def _unit_interval(word: UInt32[Array, "..."]) -> Float[Array, "..."]:
-    return (word.astype(jnp.float32) + 0.5) * 2.0**-32
+__all__ = [
+    "bernoulli_log_prob",
+    "bernoulli_sample",
+    "log_mean_exp",
+    "logistic_from_bits",
+    "logistic_noise",
+    "softplus",
+]
 
 
 def log_mean_exp(values: Float[Array, "*batch K"]) -> Float[Array, "*batch"]:

@@ -20,8 +20,13 @@ def digest():
     logits, gradients = logits_and_gradients(x, a, c, W, V, g)
     drawn = kernels.nade_sample(noise, a, c, W, V)
     autoregressive = kernels.ar_sbn_sample(noise, c, W[:, :150])
-    results = (logits, *gradients, *drawn, *autoregressive)
+    (bits, bits_log_prob), back = jax.vjp(
+        lambda c: kernels.bernoulli_sample(jax.random.key(4), c, (100, 10)), c[:, None]
+    )
+    independent = (noise, bits, bits_log_prob, *back((bits, bits_log_prob)))
+    results = (logits, *gradients, *drawn, *autoregressive, *independent)
     names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
+    names += ["noise", "bits", "bits_log_prob", "bits_dc"]
     return dict(zip(names, map(np.asarray, results), strict=True))
 
 

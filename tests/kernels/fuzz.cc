@@ -204,6 +204,8 @@ void fuzz_ar_sbn(const Kernels& kernels, Workers& workers) {
   check("AR-SBN logits", logits, expected);
 }
 
+#include "fuzz_bernoulli.h"
+
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 200;
   for (const char* name : {"avx512", "avx2", "baseline"}) {
@@ -220,6 +222,10 @@ int main(int count, char** arguments) {
       fuzz_nade_sample(*kernels, nade, workers);
       fuzz_nade_gradient(*kernels, nade, workers);
       fuzz_ar_sbn(*kernels, workers);
+      const Bits bits;
+      fuzz_bernoulli_log_prob(*kernels, bits, workers);
+      fuzz_bernoulli_sample(*kernels, bits, workers);
+      if (round == 0) fuzz_rare_words(*kernels, workers);
     }
     std::printf("%s: %d rounds right\n", name, rounds);
   }

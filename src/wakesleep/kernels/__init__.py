@@ -1,11 +1,21 @@
-"""The sequential hot loops of the autoregressive layers.
+"""The hot loops: the autoregressive layers' sequential ones and those over independent bits.
 
 Each is there twice: compiled for CPUs (`csrc/`) and in pure JAX, for other devices and as the
 definition the compiled one is held to. `status()` tells which is in use.
 """
 
 from wakesleep.kernels.ar_sbn import ar_sbn_sample
+from wakesleep.kernels.bernoulli import bernoulli_log_prob, bernoulli_sample, logistic_noise
 from wakesleep.kernels.nade import nade_logits, nade_sample
 from wakesleep.kernels.native import Status, status
 
-__all__ = ["Status", "ar_sbn_sample", "nade_logits", "nade_sample", "status"]
+__all__ = [
+    "Status",
+    "ar_sbn_sample",
+    "bernoulli_log_prob",
+    "bernoulli_sample",
+    "logistic_noise",
+    "nade_logits",
+    "nade_sample",
+    "status",
+]

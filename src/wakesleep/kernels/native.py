@@ -17,7 +17,16 @@ from wakesleep.errors import UsageError
 VARIABLE = "WAKESLEEP_KERNELS"
 LIBRARY = "wakesleep/kernels/_native.so"
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
-_TARGETS = ("nade_logits", "nade_sample", "nade_gradient", "ar_sbn_sample")
+_TARGETS = (
+    "nade_logits",
+    "nade_sample",
+    "nade_gradient",
+    "ar_sbn_sample",
+    "logistic_noise",
+    "bernoulli_sample",
+    "bernoulli_log_prob",
+    "bernoulli_gradient",
+)
 
 
 class Status(NamedTuple):

@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+from wakesleep.numerics import bernoulli_sample
 
 
 class SBN(Layer):
@@ -59,6 +59,4 @@ class SBN(Layer):
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """All units at once."""
         logits = y @ self.W.T + self.b
-        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        x = (logits > noise).astype(logits.dtype)
-        return x, bernoulli_log_prob(x, logits)
+        return bernoulli_sample(key, logits, y.shape[:-1] if shape is None else shape)
