@@ -11,8 +11,9 @@ from safetensors.numpy import save_file
 from tests.machines import SMALL, small_machine
 from tests.oracle import flat
 from wakesleep.architecture import describe
+from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, WakesleepError
-from wakesleep.storage import load_model, read_header, save_model, write_atomically
+from wakesleep.storage import load_model, read_header, save_model
 
 
 @pytest.mark.parametrize("text", [*SMALL, "nade(hidden=5, units=2)/sbn(units=3) 2-3"])

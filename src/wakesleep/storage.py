@@ -6,8 +6,6 @@ shapes a file must have are worked out from its architecture string before it is
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,42 +17,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from wakesleep.architecture import build, describe
-from wakesleep.errors import DataError, WakesleepError
+from wakesleep.atomic import write_atomically
+from wakesleep.errors import DataError
 from wakesleep.model import HelmholtzMachine
 
 FORMAT = 1
 _HEADER = "wakesleep"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Put content at path so that a crash, a kill or a full disk leaves the old file or the new."""
-    descriptor, temporary = -1, ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files only their owner can read; this one is an ordinary result.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise WakesleepError(
-            f"{path} could not be written ({error.strerror}); what stood there is unchanged"
-        ) from error
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def named_leaves(tree: Any) -> dict[str, np.ndarray]:

@@ -39,11 +39,12 @@ class Analyse:
         import jax
         import numpy as np
 
+        from wakesleep.atomic import write_atomically
         from wakesleep.cli.progress import EvaluationProgress
         from wakesleep.evaluation import bias_variance
         from wakesleep.evaluation.bootstrap import COUNTS
         from wakesleep.report.bias_figures import bias_figures
-        from wakesleep.storage import load_model, write_atomically
+        from wakesleep.storage import load_model
         from wakesleep.training.folder import RunFolder
 
         folder = RunFolder(self.run_folder)

@@ -43,9 +43,10 @@ class Evaluate:
         """Evaluate, print, and keep the result in the run folder."""
         import jax
 
+        from wakesleep.atomic import write_atomically
         from wakesleep.cli.progress import EvaluationProgress
         from wakesleep.evaluation import log_likelihood
-        from wakesleep.storage import load_model, write_atomically
+        from wakesleep.storage import load_model
         from wakesleep.training.folder import RunFolder
 
         if self.out and self.out.suffix not in (".npz", ".csv"):

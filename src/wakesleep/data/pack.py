@@ -1,22 +1,20 @@
 """Writing packed bits to a .safetensors file, block by block, as `load_dataset` maps them."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wakesleep.atomic import replaced
 from wakesleep.data.bits import Bits, PackedBits, row_blocks
 from wakesleep.data.dataset import SPLITS, Dataset
 from wakesleep.data.mapped_files import EXTENSION, LENGTH_BYTES, WIDTH
 from wakesleep.data.mapping import read
 from wakesleep.data.validation import as_bits
-from wakesleep.errors import DataError, UsageError, WakesleepError
+from wakesleep.errors import DataError, UsageError
 
 PAGE = 4096
 MOST = 10**15
@@ -58,7 +56,7 @@ def write_packed(
     metadata |= {"inverted": "true"} if inverted else {}
     room = len(_header(metadata, dict.fromkeys(SPLITS, MOST), MOST))
     start = -(-(LENGTH_BYTES + room) // PAGE) * PAGE
-    with _replaced(path) as file:
+    with replaced(path) as file:
         file.seek(start)
         counts, features = _write_rows(file, splits)
         header = _header(metadata, counts, features).ljust(start - LENGTH_BYTES)
@@ -134,26 +132,3 @@ def _header(metadata: Mapping[str, str], counts: Mapping[str, int], features: in
         start, end = end, end + count * width
         header[split] = {"dtype": "U8", "shape": [count, width], "data_offsets": [start, end]}
     return json.dumps(header).encode()
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its place at `path` once it is whole and on the disk."""
-    temporary = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files only their owner can read; this one is an ordinary result.
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise WakesleepError(
-            f"{path} could not be written ({error.strerror}); what stood there is unchanged"
-        ) from error
-    finally:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)

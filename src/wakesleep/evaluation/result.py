@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation.records import RECORD, Records
 from wakesleep.evaluation.tail import UNRELIABLE
-from wakesleep.storage import write_atomically
 
 LEVEL = 0.95
 

@@ -9,12 +9,13 @@ from typing import Any
 import jax
 from jinja2 import Environment, PackageLoader
 
+from wakesleep.atomic import write_atomically
 from wakesleep.config import RunConfig
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.model import HelmholtzMachine, sample, sample_means
 from wakesleep.report.pictures import curves_png, grid_png
-from wakesleep.storage import load_model, write_atomically
+from wakesleep.storage import load_model
 from wakesleep.training.folder import RunFolder
 
 SHOWN = 64

@@ -10,7 +10,7 @@ from matplotlib import image as matplotlib_image
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from wakesleep.storage import write_atomically
+from wakesleep.atomic import write_atomically
 
 GAP = 1
 SCALE = 3

@@ -6,10 +6,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from wakesleep.atomic import write_atomically
 from wakesleep.config import RunConfig
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
-from wakesleep.storage import write_atomically
 from wakesleep.training.checkpoints import latest_checkpoint, load_checkpoint
 from wakesleep.training.folder import RunFolder
 from wakesleep.training.run import Watch, resume_run

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wakesleep.atomic import write_atomically
 from wakesleep.config import RunConfig, read_config
 from wakesleep.errors import UsageError
-from wakesleep.storage import write_atomically
 
 
 @dataclass(frozen=True)
