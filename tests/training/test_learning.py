@@ -41,4 +41,6 @@ def test_mnist_is_better_than_minus_107_after_ten_epochs():
     mnist = ws.load_dataset("binarized_mnist")
     model = ws.build("sbn/sbn 200-200-200", features=784, key=jax.random.key(0))
     trained = ws.fit(model, mnist, ws.Recipe(epochs=10), seed=0).model
-    assert Validation(mnist.valid, 100, jax.random.key(9))(trained) > -107
+    reached = Validation(mnist.valid, 100, jax.random.key(9))(trained)
+    print(f"validation log-likelihood after ten epochs, K = 100: {reached:.2f} nats")
+    assert reached > -107
