@@ -76,5 +76,4 @@ def variational_bound(log_weights: Float[Array, "*batch K"]) -> Float[Array, "*b
 
 def effective_sample_size(log_weights: Float[Array, "*batch K"]) -> Float[Array, "*batch"]:
     """1 / Σ ω̃², between 1 (one sample has all the weight) and K (all have the same)."""
-    log_normalised = jax.nn.log_softmax(log_weights, axis=-1)
-    return jnp.exp(-jax.nn.logsumexp(2 * log_normalised, axis=-1))
+    return 1 / jnp.square(normalise(log_weights)).sum(-1)

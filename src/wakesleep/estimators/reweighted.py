@@ -94,12 +94,11 @@ def summarise(drawn: importance.Draw) -> Info:
     """What a person plots of a minibatch's samples; no gradient flows through it."""
     drawn = lax.stop_gradient(drawn)
     log_weights = drawn.log_weights
-    weights = importance.normalise(log_weights)
     latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=True)
     return Info(
         log_likelihood=importance.log_likelihood_estimate(log_weights).mean(),
         bound=importance.variational_bound(log_weights).mean(),
-        effective_samples=(1 / jnp.square(weights).sum(-1)).mean(),
-        largest_weight=weights.max(-1).mean(),
+        effective_samples=importance.effective_sample_size(log_weights).mean(),
+        largest_weight=importance.normalise(log_weights).max(-1).mean(),
         kl=tuple((q - p).mean() for q, p in latent_terms),
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from wakesleep.atomic import write_atomically
 from wakesleep.config import RunConfig
 from wakesleep.errors import UsageError
-from wakesleep.recipe import Recipe
 from wakesleep.training.checkpoints import latest_checkpoint, load_checkpoint
 from wakesleep.training.folder import RunFolder
 from wakesleep.training.run import Watch, resume_run
@@ -66,10 +65,11 @@ class RateChoice:
                 return None
         scores = {folder: _best_valid_ll(folder) for folder in folders}
         best = max(folders, key=lambda folder: scores[folder])
-        valid_ll = {_rate(folder.config().recipe): scores[folder] for folder in folders}
+        rates = {folder: folder.config().recipe.learning_rate for folder in folders}
+        valid_ll = {rates[folder]: scores[folder] for folder in folders}
         write_atomically(self.path / "choice.json", json.dumps(valid_ll, indent=2).encode())
         self._keep(best)
-        return Chosen(_rate(best.config().recipe), valid_ll)
+        return Chosen(rates[best], valid_ll)
 
     def _keep(self, best: RunFolder) -> None:
         """Copy the best run up; its config comes last and says that the rest is there."""
@@ -81,10 +81,6 @@ class RateChoice:
             (best.config_path, own.config_path),
         ):
             write_atomically(target, source.read_bytes())
-
-
-def _rate(recipe: Recipe) -> float:
-    return recipe.learning_rate
 
 
 def _best_valid_ll(folder: RunFolder) -> float:
