@@ -5,6 +5,7 @@ import pytest
 from scipy import special, stats
 
 from wakesleep.numerics import (
+    affine,
     bernoulli_log_prob,
     log_mean_exp,
     logistic_from_bits,
@@ -80,3 +81,11 @@ def test_log_mean_exp_does_not_overflow():
     values = jnp.asarray([[1000.0, 1000.0], [-1000.0, -1001.0]])
     exact = [1000.0, -1000 + np.log((1 + np.exp(-1)) / 2)]
     np.testing.assert_allclose(log_mean_exp(values), exact, rtol=1e-6)
+
+
+def test_affine_is_a_matrix_product_over_any_leading_dimensions(key):
+    W, b = jax.random.normal(key, (3, 4)), jnp.arange(3.0)
+    for shape in ((4,), (5, 4), (2, 1, 4), (0, 4), (2, 3, 5, 4)):
+        y = jax.random.normal(key, shape)
+        np.testing.assert_allclose(affine(y, W, b), y @ W.T + b, rtol=1e-5, atol=1e-5)
+    assert affine(jnp.zeros((2, 0)), jnp.zeros((3, 0)), b).tolist() == [[0.0, 1.0, 2.0]] * 2

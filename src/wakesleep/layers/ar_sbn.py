@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep.kernels import ar_sbn_sample
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
 
 
 class ARSBN(Layer):
@@ -54,7 +54,7 @@ class ARSBN(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """All logits at once: with x known, the recurrence is a masked matrix product."""
-        return x @ jnp.tril(self.S, -1).T + (y @ self.W.T + self.b)
+        return x @ jnp.tril(self.S, -1).T + affine(y, self.W, self.b)
 
     def sample_with_log_prob(
         self,
@@ -63,7 +63,7 @@ class ARSBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
-        c = y @ self.W.T + self.b
+        c = affine(y, self.W, self.b)
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
         x, logits = ar_sbn_sample(noise, c, self.S)
         return x, bernoulli_log_prob(x, logits)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.numerics import affine
 
 NONLINEARITIES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
     {"tanh": jnp.tanh, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu}
@@ -88,4 +89,4 @@ class Deterministic(Layer):
         return self.inner.sample_with_log_prob(key, self._units(y), shape)
 
     def _units(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch U"]:
-        return NONLINEARITIES[self.nonlinearity](y @ self.A.T + self.c)
+        return NONLINEARITIES[self.nonlinearity](affine(y, self.A, self.c))

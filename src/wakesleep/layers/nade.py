@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep.kernels import nade_logits, nade_sample
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
 
 
 class NADE(Layer):
@@ -91,4 +91,4 @@ class NADE(Layer):
     def _conditioning(
         self, y: Float[Array, "*batch C"]
     ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
-        return y @ self.U_a.T + self.a, y @ self.U_b.T + self.b
+        return affine(y, self.U_a, self.a), affine(y, self.U_b, self.b)

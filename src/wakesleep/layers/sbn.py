@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_sample
+from wakesleep.numerics import affine, bernoulli_sample
 
 
 class SBN(Layer):
@@ -49,7 +49,7 @@ class SBN(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """W y + b; x plays no part."""
-        return y @ self.W.T + self.b
+        return affine(y, self.W, self.b)
 
     def sample_with_log_prob(
         self,
@@ -58,5 +58,5 @@ class SBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """All units at once."""
-        logits = y @ self.W.T + self.b
+        logits = affine(y, self.W, self.b)
         return bernoulli_sample(key, logits, y.shape[:-1] if shape is None else shape)
