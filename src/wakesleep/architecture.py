@@ -1,7 +1,8 @@
 """The paper's notation, `SBN/NADE 10-200-200`, to a machine and back.
 
 `P/Q top-…-bottom`: p's layers are of kind P, q's of kind Q; the first size is the top layer,
-the last is next to the data. This file is the one place where that order is reversed: layers
+the last is next to the data. `P` alone is a model without latents, as `ar_sbn` (an FVSBN) or
+`nade(hidden=500)`. This file is the one place where that order is reversed: layers
 and latents everywhere else run from the data upwards.
 """
 
@@ -34,13 +35,15 @@ class LayerSpec:
 
 @dataclass(frozen=True)
 class Architecture:
-    """p's and q's layer kinds, and the latent sizes from the data upwards."""
+    """p's and q's layer kinds, and the latent sizes from the data upwards; no q, no latents."""
 
     p: LayerSpec
-    q: LayerSpec
+    q: LayerSpec | None
     latent_sizes: tuple[int, ...]
 
     def __str__(self) -> str:
+        if self.q is None:
+            return str(self.p)
         return f"{self.p}/{self.q} {'-'.join(map(str, reversed(self.latent_sizes)))}"
 
 
@@ -52,10 +55,13 @@ def parse(text: str) -> Architecture:
     >>> str(parse("SBN/NADE 10-200-200"))
     'sbn/nade 10-200-200'
     """
+    if re.fullmatch(r"\s*[\w-]*[a-z_][\w-]*\s*(\([^/]*\))?\s*", text.lower()):
+        return Architecture(_parse_layer(text.lower()), None, ())
     found = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
     if not found:
         raise UsageError(
-            f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}"
+            f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}, "
+            "or P alone for a model without latents"
         )
     p, q, sizes = found.groups()
     return Architecture(_parse_layer(p), _parse_layer(q), _parse_sizes(sizes, text))
@@ -117,6 +123,7 @@ def build(
     q = tuple(
         create_layer(plan.q.kind, keys_q[i], size, parents, start, plan.q.options)
         for i, (size, parents) in enumerate(zip(sizes[1:], sizes[:-1], strict=True))
+        if plan.q
     )
     if start.latent_bias is not None:
         p = (p[0], *(_with_constant_bias(layer, start.latent_bias) for layer in p[1:]))
@@ -130,7 +137,8 @@ def _with_constant_bias(layer: Layer, bias: float) -> Layer:
 
 def describe(machine: HelmholtzMachine) -> str:
     """The notation that `build` would make a machine of the same shape from."""
-    return str(Architecture(_spec(machine.p), _spec(machine.q), machine.latent_sizes))
+    q = _spec(machine.q) if machine.q else None
+    return str(Architecture(_spec(machine.p), q, machine.latent_sizes))
 
 
 def _spec(layers: tuple[Layer, ...]) -> LayerSpec:

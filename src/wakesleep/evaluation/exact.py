@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.evaluator import Evaluator
-from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import bytes_of
 from wakesleep.layers import Layer
 from wakesleep.model import HelmholtzMachine
@@ -82,15 +82,7 @@ class Enumeration(Evaluator):
             bounds += (np.exp(log_q) * (log_p - log_q + self.prior_bound[part])).sum(axis=1)
             if stop.is_set():
                 break
-        return self._records(values, bounds)
-
-    def _records(self, values: Values, bounds: Values) -> Records:
-        records = np.zeros(len(values), RECORD)
-        records["value"] = values
-        records["bound"] = bounds
-        records["effective_samples"] = np.nan
-        records["pareto_k"] = np.nan
-        return records
+        return exact_records(values, bounds)
 
 
 def _prior(model: HelmholtzMachine, pairs: int) -> tuple[Values, Values]:

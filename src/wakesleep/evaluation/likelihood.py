@@ -14,6 +14,7 @@ from wakesleep.evaluation.inputs import checked_bits
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.evaluation.sampling import ImportanceSampling
 from wakesleep.evaluation.tiles import Tiling, tile_rows
+from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import Progress, evaluate_all, workers_within
 from wakesleep.model import HelmholtzMachine
 
@@ -42,7 +43,8 @@ def log_likelihood(
         data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix.
         samples: K per row; with a tolerance, the most that a row may take.
         key: the randomness; "exact" needs none.
-        method: "importance", or "exact" by listing the latent states of a small machine.
+        method: "importance", or "exact" by listing the latent states of a small machine. A model
+            without latents is always exact.
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
             are credibly below this many nats, instead of always drawing K samples.
         memory: bytes the process should stay within.
@@ -60,7 +62,9 @@ def log_likelihood(
     _check_options(samples, key, method, tolerance)
     bits = checked_bits(model, data)
     evaluator: Evaluator
-    if key is None or method == "exact":
+    if not model.latent_sizes:
+        evaluator = FullyVisible(model)
+    elif key is None or method == "exact":
         evaluator = Enumeration.of(model)
     else:
         limit = None if tolerance is None else float(tolerance)
@@ -72,7 +76,7 @@ def log_likelihood(
         store = Checkpoint(Path(checkpoint), fingerprint(model, bits, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
     records = evaluate_all(evaluator, bits, workers=workers, checkpoint=store, progress=progress)
-    return LogLikelihood(records, method)
+    return LogLikelihood(records, method if model.latent_sizes else "exact")
 
 
 def _check_options(

@@ -28,7 +28,7 @@ ARRAYS_ALIVE = 8
 
 def tile_rows(model: HelmholtzMachine) -> int:
     """Samples in a tile of this machine."""
-    widest = max(model.features, *model.latent_sizes)
+    widest = max(model.features, *model.latent_sizes, 1)
     return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * widest)))
 
 
