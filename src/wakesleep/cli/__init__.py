@@ -10,6 +10,7 @@ from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.info import Info
 from wakesleep.cli.report import Report
+from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
 from wakesleep.cli.train import Train
 from wakesleep.errors import UsageError, WakesleepError
@@ -20,6 +21,7 @@ Command = (
     | Annotated[Analyse, tyro.conf.subcommand("analyse")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Info, tyro.conf.subcommand("info")]
 )

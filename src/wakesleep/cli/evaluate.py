@@ -41,45 +41,19 @@ class Evaluate:
 
     def run(self) -> int:
         """Evaluate, print, and keep the result in the run folder."""
-        import jax
-
-        from wakesleep.atomic import write_atomically
         from wakesleep.cli.progress import EvaluationProgress
-        from wakesleep.evaluation import log_likelihood
-        from wakesleep.storage import load_model
         from wakesleep.training.folder import RunFolder
+        from wakesleep.training.judge import Judgement
 
         if self.out and self.out.suffix not in (".npz", ".csv"):
             raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
-        folder = RunFolder(self.run_folder)
-        data = folder.config().data.load()
-        model = load_model(folder.model_path)
-        checkpoint = folder.path / f".evaluation-{self.split}.partial"
+        judgement = Judgement(
+            self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
+        )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
-            score = log_likelihood(
-                model,
-                data.splits[self.split],
-                self.samples,
-                key=jax.random.key(self.seed),
-                method=self.method,
-                tolerance=self.tolerance,
-                memory=self.memory * 1e9,
-                checkpoint=checkpoint,
-                progress=progress,
-            )
-        found = {
-            "data": data.name,
-            "binarisation": data.binarisation,
-            "split": self.split,
-            "samples": self.samples,
-            "tolerance": self.tolerance,
-            "seed": self.seed,
-            **score.to_dict(),
-        }
-        write_atomically(folder.evaluation_path, json.dumps(found, indent=2).encode())
+            score, found = judgement.of(RunFolder(self.run_folder), progress)
         if self.out:
             score.save(self.out)
-        checkpoint.unlink(missing_ok=True)
         if self.json:
             print(json.dumps(found))
         else:

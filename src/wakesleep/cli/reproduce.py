@@ -1,0 +1,166 @@
+"""`wakesleep reproduce`."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from wakesleep.errors import UsageError
+from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
+from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
+
+if TYPE_CHECKING:
+    from wakesleep.training.progress import TrainingProgress
+
+
+@dataclass
+class Reproduce:
+    """Reproduce a table or figure of the paper; without a name, list them all.
+
+    Rows that have a result are not run again, and interrupted ones go on where they stopped.
+    """
+
+    experiment: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NAME")] = None
+    """A table or figure, or `all`."""
+    row: str | None = None
+    """Only this row, as in "SBN/NADE 200-200"."""
+    minutes: float | None = None
+    """Stop after so long: rows that were begun first, then the cheapest."""
+    quick: bool = False
+    """A small version on the embedded digits, in its own folders (runs/quick)."""
+    runs: Path = Path("runs/reproduce")
+    """Where rows are trained."""
+    results: Path = Path("results")
+    """Where results are written, as EXPERIMENT/ROW.json."""
+    docs: Path | None = None
+    """Also write results.md and its figures, made from all results, into this folder."""
+    quiet: bool = False
+    """Say nothing but errors."""
+    json: bool = False
+    """Print the rows' results as one JSON object."""
+
+    def run(self) -> int:
+        """List, or run rows and show what came out."""
+        workshop = self._workshop()
+        if self.experiment is None and not self.docs:
+            self._list(workshop)
+            return 0
+        complete = self._reproduce_all(workshop)
+        if self.docs:
+            from wakesleep.reproduce.document import write_document
+
+            write_document(workshop, self.docs)
+        return 0 if complete else 1
+
+    def _workshop(self) -> Workshop:
+        if self.quick:
+            return Workshop(Path("runs/quick"), Path("runs/quick/results"), quick=True)
+        return Workshop(self.runs, self.results)
+
+    def _names(self) -> list[str]:
+        if self.experiment is None:
+            return []
+        return experiment_names() if self.experiment == "all" else [self.experiment]
+
+    def _reproduce_all(self, workshop: Workshop) -> bool:
+        """Whether everything asked for is there now; one budget serves all experiments."""
+        from wakesleep.training.interruption import stop_on_interrupt
+
+        with stop_on_interrupt() as stop:
+            budget = Budget(self.minutes, stop)
+            experiments = [workshop.experiment(name) for name in self._names()]
+            done = [self._reproduce(workshop, each, budget) for each in experiments]
+            return all(done)
+
+    def _reproduce(self, workshop: Workshop, experiment: Experiment, budget: Budget) -> bool:
+        from wakesleep.training.progress import TrainingProgress
+
+        rows = [experiment.row(self.row)] if self.row else list(experiment.rows)
+        states: dict[str, str] = {}
+        for row in in_sensible_order(workshop, rows):
+            with TrainingProgress(quiet=self.quiet or self.json, as_json=False) as progress:
+                states[row.name] = self._run_row(workshop, experiment, row, budget, progress)
+        self._show(workshop, experiment, rows, states)
+        return all(workshop.result(row) for row in rows)
+
+    def _run_row(
+        self,
+        workshop: Workshop,
+        experiment: Experiment,
+        row: Row,
+        budget: Budget,
+        progress: "TrainingProgress",
+    ) -> str:
+        """How it went, in a word or a sentence."""
+        from wakesleep.cli.progress import EvaluationProgress
+        from wakesleep.reproduce.figures import run_figure_row
+        from wakesleep.reproduce.rows import run_row
+
+        if workshop.result(row):
+            return "done before"
+        self._say(f"{experiment.name}: {row.name}")
+        try:
+            budget.check()
+            with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as bar:
+                if experiment.kind in FIGURES:
+                    run_figure_row(workshop, experiment, row, budget, (progress,), bar)
+                else:
+                    run_row(workshop, row, budget, (progress,), bar)
+        except OutOfTimeError:
+            return "not finished" if workshop.run_path(row).exists() else "not begun"
+        except UsageError as error:
+            return str(error)
+        return "done"
+
+    def _show(
+        self, workshop: Workshop, experiment: Experiment, rows: list[Row], states: dict[str, str]
+    ) -> None:
+        results = {row.name: workshop.result(row) for row in rows}
+        if self.json:
+            print(json.dumps({experiment.name: results, "states": states}))
+        elif not self.quiet:
+            _print_table(experiment, results, states)
+
+    def _list(self, workshop: Workshop) -> None:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table("name", "rows", "done", "what it is")
+        listing = {}
+        for name in experiment_names():
+            experiment = workshop.experiment(name)
+            done = sum(workshop.result(row) is not None for row in experiment.rows)
+            listing[name] = {"rows": [row.name for row in experiment.rows], "done": done}
+            table.add_row(name, str(len(experiment.rows)), str(done), experiment.title)
+        if self.json:
+            print(json.dumps(listing))
+        else:
+            Console().print(table)
+
+    def _say(self, sentence: str) -> None:
+        if not (self.quiet or self.json):
+            print(sentence, file=sys.stderr, flush=True)
+
+
+def in_sensible_order(workshop: Workshop, rows: list[Row]) -> list[Row]:
+    """Begun rows first, so that work gets finished; then the cheapest, so that many are."""
+    return sorted(rows, key=lambda row: (not workshop.run_path(row).exists(), row.minutes))
+
+
+def _print_table(experiment: Experiment, results: dict[str, Any], states: dict[str, str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("row", "paper", "ours", "±", "difference", "state", title=experiment.title)
+    for name, found in results.items():
+        numbers = ["", "", "", ""]
+        if found and "nll" in found:
+            paper = found["paper_nll"]
+            difference = "" if paper is None else f"{found['nll'] - paper:+.2f}"
+            known = "" if paper is None else f"{paper:.2f}"
+            numbers = [known, f"{found['nll']:.2f}", f"{found['interval']:.2f}", difference]
+        table.add_row(name, *numbers, states[name])
+    Console().print(table)

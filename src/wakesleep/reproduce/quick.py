@@ -1,0 +1,52 @@
+"""A small version of every experiment, on the embedded digits: for a first look and for tests."""
+
+import dataclasses
+import re
+
+from wakesleep.recipe import Recipe
+from wakesleep.reproduce.experiments import Experiment, Row
+
+MOST_ROWS = 4
+SHRINK = 10
+
+
+def quick(experiment: Experiment) -> Experiment:
+    """The same experiment, its rows shrunk, and at most a few of them: each kind of layer once."""
+    rows = {_family(row): shrunk(row) for row in reversed(experiment.rows)}
+    few = list(reversed(rows.values()))[:MOST_ROWS]
+    title = f"{experiment.title} (in small, on digits)"
+    return dataclasses.replace(experiment, title=title, rows=tuple(few))
+
+
+def _family(row: Row) -> object:
+    if row.source:
+        return row.source
+    kinds = re.sub(r"[\d\s-]+$", "", row.models[0])
+    return kinds, row.x, row.recipe.rate_wake_q, row.recipe.rate_sleep_q
+
+
+def shrunk(row: Row) -> Row:
+    """The row in small: digits, narrow layers, two epochs."""
+    if row.source:
+        return row
+    first = row.recipe.expand()[0]
+    recipe = dataclasses.replace(first, epochs=2, batch_size=50, samples=min(first.samples, 5))
+    return dataclasses.replace(
+        row,
+        data="digits",
+        models=tuple(_narrow(model) for model in row.models[:1]),
+        learning_rates=row.learning_rates[-1:],
+        recipe=_without_patience(recipe),
+        samples=50,
+        tolerance=None,
+        paper_nll=None,
+    )
+
+
+def _narrow(model: str) -> str:
+    """Every width a tenth, at least 2; options such as nade's hidden width too."""
+    return re.sub(r"\d+", lambda width: str(max(2, int(width[0]) // SHRINK)), model)
+
+
+def _without_patience(recipe: Recipe) -> Recipe:
+    return dataclasses.replace(recipe, patience=0, validation_samples=5)
