@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wakesleep.layers import Layer as Layer
     from wakesleep.model import HelmholtzMachine as HelmholtzMachine
     from wakesleep.model import sample as sample
+    from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.storage import load_model as load_model
     from wakesleep.storage import save_model as save_model
     from wakesleep.training import Recipe as Recipe
@@ -41,6 +42,7 @@ _HOMES = {
     "wakesleep.evaluation": ("log_likelihood",),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.model": ("HelmholtzMachine", "sample"),
+    "wakesleep.pretrained": ("load_pretrained",),
     "wakesleep.storage": ("load_model", "save_model"),
     "wakesleep.training": ("Recipe", "fit"),
 }

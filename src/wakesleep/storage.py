@@ -51,12 +51,20 @@ def load_arrays(path: Path, like: Any) -> Any:
     """A tree of the structure and shapes of `like` (arrays or shapes) with a file's arrays."""
     header, arrays = _read(path, with_arrays=True)
     expected = named_leaves_shapes(like)
-    if {name: (a.shape, a.dtype) for name, a in arrays.items()} != expected:
+    if arrays.keys() != expected.keys() or not all(
+        _fits(arrays[name], *expected[name]) for name in expected
+    ):
         raise DataError(f"{path} does not hold the arrays its header promises: it is not usable")
     if header["sha256"] != _digest(arrays):
         raise DataError(f"{path} is damaged: its contents do not match their checksum")
-    structure = jax.tree.structure(like)
-    return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in expected])
+    leaves = [jnp.asarray(arrays[name], dtype) for name, (_, dtype) in expected.items()]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def _fits(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:
+    """Models may be stored at half precision; everything else is what it was."""
+    halved = dtype == np.float32 and array.dtype == np.float16
+    return array.shape == shape and (array.dtype == dtype or halved)
 
 
 def named_leaves_shapes(tree: Any) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -95,8 +103,10 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def save_model(model: HelmholtzMachine, path: str | Path, **notes: Any) -> None:
-    """Write a model; `notes` (plain values) go into its header.
+def save_model(
+    model: HelmholtzMachine, path: str | Path, *, half: bool = False, **notes: Any
+) -> None:
+    """Write a model, at half precision and size if asked; `notes` (plain values) go with it.
 
     >>> import jax, tempfile, wakesleep as ws
     >>> model = ws.build("sbn/sbn 2", features=3, key=jax.random.key(0))
@@ -106,7 +116,8 @@ def save_model(model: HelmholtzMachine, path: str | Path, **notes: Any) -> None:
     'sbn/sbn 2'
     """
     header = {"architecture": describe(model), "features": model.features, "notes": notes}
-    save_arrays(Path(path), model, header)
+    stored = jax.tree.map(lambda leaf: leaf.astype(jnp.float16), model) if half else model
+    save_arrays(Path(path), stored, header)
 
 
 def load_model(path: str | Path) -> HelmholtzMachine:

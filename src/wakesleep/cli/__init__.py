@@ -9,6 +9,7 @@ from wakesleep.cli.analyse import Analyse
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.info import Info
+from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
@@ -22,6 +23,7 @@ Command = (
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+    | Annotated[Models, tyro.conf.subcommand("models")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Info, tyro.conf.subcommand("info")]
 )

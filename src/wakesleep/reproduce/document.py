@@ -1,0 +1,116 @@
+"""docs/results.md and its figures, made from the result files alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from wakesleep.atomic import write_atomically
+from wakesleep.reproduce.drawing import figure_of
+from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
+from wakesleep.reproduce.workshop import Workshop
+
+INTRODUCTION = """\
+# The paper's results, and ours
+
+Made by `wakesleep reproduce --docs docs` from the files in `results/` alone; nothing here is typed
+by hand. NLL is in nats per example on the whole test set, estimated with K samples per example
+unless K is "exact"; ± is half the 95% interval (choice of test examples, Monte-Carlo noise and
+estimated bias together). Every row names the command that makes it:
+`wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed and machine. A lower
+NLL is better, so a negative difference is a gain over the paper.
+"""
+
+TABLE_HEAD = (
+    "| row | paper | ours | difference | at or below the paper? | K | epochs | minutes | commit |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def write_document(workshop: Workshop, docs: Path) -> None:
+    """Write results.md and figures/*.png into `docs`."""
+    write_atomically(docs / "results.md", document(workshop).encode())
+    for experiment, results in _experiments(workshop):
+        picture = figure_of(workshop, experiment, results)
+        if picture:
+            write_atomically(docs / "figures" / f"{experiment.name}.png", picture)
+
+
+def document(workshop: Workshop) -> str:
+    """The text of results.md."""
+    parts = [INTRODUCTION]
+    parts += [_section(experiment, results) for experiment, results in _experiments(workshop)]
+    return "\n".join(parts)
+
+
+def _experiments(workshop: Workshop) -> list[tuple[Experiment, dict[str, Any]]]:
+    loaded = [workshop.experiment(name) for name in experiment_names()]
+    return [
+        (each, {row.name: found for row in each.rows if (found := workshop.result(row))})
+        for each in loaded
+    ]
+
+
+def _section(experiment: Experiment, results: Mapping[str, Any]) -> str:
+    head = f"## {experiment.title}\n\n`wakesleep reproduce {experiment.name}`. {experiment.about}\n"
+    if experiment.kind in FIGURES:
+        return f"{head}\n{_figure_text(experiment, results)}\n"
+    rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
+    table = f"{TABLE_HEAD}\n{rows}\n"
+    if experiment.kind == "curve" and results:
+        table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
+    return f"{head}\n{_data_line(results)}{table}"
+
+
+def _data_line(results: Mapping[str, Any]) -> str:
+    data = sorted({f"{found['data']} ({found['binarisation']})" for found in results.values()})
+    return f"Data: {'; '.join(data)}.\n\n" if data else ""
+
+
+def _line(row: Row, found: Mapping[str, Any] | None) -> str:
+    paper = "-" if row.paper_nll is None else f"{row.paper_nll:.2f}"
+    if found is None:
+        return f"| {row.name} | {paper} | not run | | | | | | |"
+    cells = [
+        row.name,
+        paper,
+        f"{found['nll']:.2f} ± {found['interval']:.2f}",
+        "" if row.paper_nll is None else f"{found['nll'] - row.paper_nll:+.2f}",
+        verdict(found["nll"], found["interval"], row.paper_nll),
+        _samples(found),
+        str(found["epochs"]),
+        f"{(found['training_seconds'] + found['evaluation_seconds']) / 60:.0f}",
+        f"`{found['commit']}`",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def verdict(nll: float, interval: float, paper: float | None) -> str:
+    """How our number stands to the paper's."""
+    if paper is None:
+        return ""
+    if nll <= paper:
+        return "yes"
+    return "within the interval" if nll - interval <= paper else "no"
+
+
+def _samples(found: Mapping[str, Any]) -> str:
+    if found["evaluation"]["method"] == "exact":
+        return "exact"
+    mean = found["evaluation"]["samples_per_example"]
+    if found["tolerance"] is None:
+        return f"{found['samples']:,}"
+    return f"up to {found['samples']:,} (tolerance {found['tolerance']:g}; {mean:,.0f} on average)"
+
+
+def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
+    missing = [row.name for row in experiment.rows if row.name not in results]
+    lines = []
+    if results:
+        lines.append(f"![{experiment.title}](figures/{experiment.name}.png)\n")
+        made = ", ".join(
+            f"{name} (`{found['commit']}`, seed {found['seed']})" for name, found in results.items()
+        )
+        lines.append(f"{_data_line(results)}Made from: {made}.")
+    if missing:
+        lines.append(f"Not run: {', '.join(missing)}.")
+    return "\n".join(lines)

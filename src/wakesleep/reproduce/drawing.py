@@ -1,0 +1,87 @@
+"""The paper's figures, drawn from result files."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib import image as matplotlib_image
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from wakesleep.report.bias_figures import bias_figures
+from wakesleep.reproduce.experiments import Experiment
+from wakesleep.reproduce.workshop import Workshop
+
+DPI = 110
+
+
+def figure_of(
+    workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+) -> bytes | None:
+    """A PNG file's bytes; None for a table, or where nothing was run."""
+    if not results or experiment.kind == "table":
+        return None
+    if experiment.kind == "bias":
+        name = "gradient-bias.png" if experiment.name == "fig1b" else "log-likelihood-bias.png"
+        return bias_figures(next(iter(results.values())))[name]
+    if experiment.kind == "samples":
+        return _pictures(workshop, experiment, results)
+    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    {"curve": _curve, "test-samples": _test_samples, "learning-curves": _learning_curves}[
+        experiment.kind
+    ](axes, experiment, results)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small")
+    return _png(figure)
+
+
+def _curve(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
+    """Fig. 1A: one line per architecture, with the intervals."""
+    for line in dict.fromkeys(row.line for row in experiment.rows):
+        rows = [row for row in experiment.rows if row.line == line and row.name in results]
+        found = [results[row.name] for row in rows]
+        axes.errorbar(
+            [float(row.x or 0) for row in rows],
+            [-each["nll"] for each in found],
+            yerr=[each["interval"] for each in found],
+            marker="o",
+            capsize=3,
+            label=line,
+        )
+    axes.set(xscale="log", xlabel="training samples K", ylabel="test log-likelihood (nats)")
+
+
+def _test_samples(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
+    """Fig. 2A, the paper's final number as a level where its table gives one."""
+    for name, found in results.items():
+        axes.semilogx(found["counts"], found["log_likelihood"], "o-", label=name)
+    axes.set(xlabel="test samples K", ylabel="log-likelihood (nats)")
+
+
+def _learning_curves(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
+    """The supplement's learning curves."""
+    for name, found in results.items():
+        label = f"{name} (K = {found['validation_samples']})"
+        axes.plot(found["epoch"], found["valid_ll"], label=label)
+    best = max(max(found["valid_ll"]) for found in results.values())
+    axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
+
+
+def _pictures(workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]) -> bytes:
+    """The grids of samples side by side."""
+    rows = [row for row in experiment.rows if row.name in results]
+    figure = Figure(figsize=(4.2 * len(rows), 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
+        axes.imshow(matplotlib_image.imread(workshop.result_path(row, ".png")), cmap="gray")
+        axes.set(title=row.name, xticks=[], yticks=[])
+    return _png(figure)
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI)
+    return buffer.getvalue()

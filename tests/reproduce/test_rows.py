@@ -1,0 +1,170 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wakesleep.cli import main
+from wakesleep.errors import UsageError
+from wakesleep.recipe import Recipe
+from wakesleep.reproduce.document import document, verdict, write_document
+from wakesleep.reproduce.experiments import Row, experiment_names
+from wakesleep.reproduce.rows import run_row, train_row
+from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
+from wakesleep.storage import load_model
+from wakesleep.training.events import EpochDone
+
+RECIPE = Recipe(epochs=3, batch_size=100, samples=2, validation_samples=2)
+ROW = Row("mine", "SBN 3", "bars", ("sbn/sbn 3",), recipe=RECIPE, samples=20, paper_nll=9.0)
+FIELDS = {
+    *("nll", "interval", "paper_nll", "samples", "data", "binarisation", "epochs", "recipe"),
+    *("training_seconds", "evaluation_seconds", "seed", "commit", "machine", "command", "model"),
+}
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    return Workshop(tmp_path / "runs", tmp_path / "results")
+
+
+@pytest.fixture
+def in_tmp(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
+    assert main(["reproduce", name, "--quick", "--json"]) == 0
+    results = json.loads(capsys.readouterr().out.splitlines()[-1])[name]
+    assert results
+    for found in results.values():
+        assert found["data"] == "digits"
+        assert found["commit"]
+        assert found["recipe"]["epochs"] == 2
+        if "nll" in found:
+            assert 15 < found["nll"] < 45
+    assert main(["reproduce", "--quick", "--docs", "docs"]) == 0
+    text = (in_tmp / "docs" / "results.md").read_text()
+    for row in results:
+        assert row in text
+
+
+def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(workshop):
+    found = run_row(workshop, ROW, Budget(None))
+    assert set(found) >= FIELDS
+    assert found["paper_nll"] == 9.0
+    assert found["epochs"] == 3
+    assert found["samples"] == 20
+    assert workshop.result(ROW) == json.loads(json.dumps(found))
+
+
+def test_a_finished_row_is_left_alone(in_tmp, capsys):
+    arguments = ["reproduce", "q-updates", "--quick", "--row", "both", "--json"]
+    assert main(arguments) == 0
+    path = in_tmp / "runs/quick/results/q-updates/both.json"
+    before = path.stat().st_mtime_ns
+    capsys.readouterr()
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["states"] == {"both": "done before"}
+    assert path.stat().st_mtime_ns == before
+
+
+def test_without_time_nothing_is_begun_and_that_is_said(in_tmp, capsys):
+    assert main(["reproduce", "q-updates", "--quick", "--minutes", "0", "--json"]) == 1
+    states = json.loads(capsys.readouterr().out)["states"]
+    assert set(states.values()) == {"not begun"}
+
+
+def test_an_interrupted_row_goes_on_to_the_same_result(workshop, tmp_path):
+    seen = []
+
+    def after_one_epoch():
+        return len(seen) == 1
+
+    def watch(event):
+        if isinstance(event, EpochDone):
+            seen.append(event.record.epoch)
+
+    with pytest.raises(OutOfTimeError):
+        run_row(workshop, ROW, Budget(None, after_one_epoch), (watch,))
+    assert workshop.result(ROW) is None
+    assert seen == [1]
+    resumed = run_row(workshop, ROW, Budget(None), (watch,))
+    assert seen == [1, 2, 3]
+    other = Workshop(tmp_path / "other", tmp_path / "other-results")
+    assert run_row(other, ROW, Budget(None))["nll"] == resumed["nll"]
+
+
+def test_an_interrupted_evaluation_goes_on(workshop):
+    def stop_halfway(done, total):
+        raise OutOfTimeError
+
+    with pytest.raises(OutOfTimeError):
+        run_row(workshop, ROW, Budget(None), progress=stop_halfway)
+    assert list(workshop.run_path(ROW).glob(".evaluation-test.partial"))
+    counts = []
+    run_row(workshop, ROW, Budget(None), progress=lambda done, total: counts.append(done))
+    assert not list(workshop.run_path(ROW).glob(".evaluation-test.partial"))
+
+
+def test_the_best_candidate_on_validation_is_the_one_tested(workshop):
+    row = dataclasses.replace(ROW, learning_rates=(1e-9, 0.05))
+    trained = train_row(workshop, row, Budget(None))
+    assert trained.folder.path.name == "sbn-sbn-3-rate-0.05"
+    assert set(trained.valid_ll) == {"sbn-sbn-3-rate-1e-09", "sbn-sbn-3-rate-0.05"}
+    found = run_row(workshop, row, Budget(None))
+    assert found["recipe"]["learning_rate"] == 0.05
+    assert len(found["valid_ll"]) == 2
+
+
+def test_a_candidate_that_diverges_loses(workshop):
+    row = dataclasses.replace(ROW, learning_rates=(1e30, 0.05))
+    with np.errstate(all="ignore"):
+        found = run_row(workshop, row, Budget(None))
+    assert found["recipe"]["learning_rate"] == 0.05
+
+
+def test_a_changed_recipe_does_not_go_on_with_the_old_run(workshop):
+    run_row(workshop, ROW, Budget(None))
+    changed = dataclasses.replace(ROW, recipe=dataclasses.replace(RECIPE, epochs=4))
+    with pytest.raises(UsageError, match="holds a run of another recipe"):
+        run_row(workshop, changed, Budget(None))
+
+
+def test_models_without_latents_are_rows_too(workshop):
+    row = dataclasses.replace(ROW, models=("nade(hidden=4)",), samples=1)
+    found = run_row(workshop, row, Budget(None))
+    assert found["evaluation"]["method"] == "exact"
+    assert load_model(workshop.run_path(row) / "model.safetensors").latent_sizes == ()
+
+
+def test_a_row_without_data_says_so(in_tmp, capsys, monkeypatch):
+    monkeypatch.setenv("WAKESLEEP_DATA", str(in_tmp))
+    assert main(["reproduce", "table3", "--row", "rcv1: FVSBN", "--json"]) == 1
+    assert "rcv1" in json.loads(capsys.readouterr().out)["states"]["rcv1: FVSBN"]
+
+
+def test_the_list_names_everything(in_tmp, capsys):
+    assert main(["reproduce", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == experiment_names()
+
+
+def test_verdicts():
+    assert verdict(90.0, 0.5, 90.1) == "yes"
+    assert verdict(90.5, 0.5, 90.1) == "within the interval"
+    assert verdict(91.0, 0.5, 90.1) == "no"
+    assert verdict(91.0, 0.5, None) == ""
+
+
+def test_rows_not_run_are_shown_as_not_run(workshop, tmp_path):
+    write_document(workshop, tmp_path / "docs")
+    text = (tmp_path / "docs" / "results.md").read_text()
+    assert "| SBN/NADE 200-200 | 91.10 | not run |" in text
+
+
+def test_the_committed_page_is_made_of_the_committed_results():
+    root = Path(__file__).parents[2]
+    committed = Workshop(root / "runs", root / "results")
+    assert (root / "docs" / "results.md").read_text() == document(committed)
