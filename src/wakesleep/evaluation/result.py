@@ -23,8 +23,9 @@ class LogLikelihood:
     """log p(x) of every example of a set, in nats, and how far it may be off.
 
     `log p̂` is low on average: its logarithm lowers the mean of p̂ by half its relative
-    variance, to leading order. Nothing here is corrected for that; `bias` is the estimate,
-    and the intervals are widened by it.
+    variance, to leading order, and by more where the weights' tail is heavy (`growth.py`).
+    Nothing here is corrected for that; `bias` is the estimate, and the intervals are widened
+    by it.
 
     Attributes:
         records: one line per example, `[N]`, of type `RECORD`.
@@ -74,7 +75,8 @@ class LogLikelihood:
 
     @property
     def unreliable(self) -> npt.NDArray[np.bool_]:
-        """Which examples have a Pareto k above 0.7: their errors are larger than stated."""
+        """Which examples have a Pareto k above 0.7: their standard errors are too small, and their
+        bias is judged by its growth with K."""
         return self.pareto_k > UNRELIABLE
 
     @property

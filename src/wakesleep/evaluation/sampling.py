@@ -11,10 +11,14 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.evaluation.accumulator import Accumulator
 from wakesleep.evaluation.evaluator import Evaluator
+from wakesleep.evaluation.growth import Growth, Values, gain_to_come
 from wakesleep.evaluation.records import RECORD, Records
 from wakesleep.evaluation.tail import UNRELIABLE, Tail, tail_length
 from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights
 from wakesleep.model import HelmholtzMachine
+
+FEW_COUNT = 0.02
+"""Where more than this share of the samples count, a large Pareto k is a fit to a few states."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +50,16 @@ class ImportanceSampling(Evaluator):
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
         """Draw block after block until all samples are there, or enough."""
-        sums, tail = Accumulator(len(x)), Tail(len(x), self.tiling.total)
+        sums, tail, growth = Accumulator(len(x)), Tail(len(x), self.tiling.total), Growth()
         on_device = jnp.asarray(x)
         for block in range(self.tiling.blocks):
             log_weights = self._draw(on_device, tile, block)[:, : self.tiling.total - sums.count]
             sums.add(log_weights)
             tail.add(log_weights)
+            growth.add(log_weights)
             if stop.is_set() or self._enough(block + 1, sums, tail):
                 break
-        return _records(sums, tail)
+        return _records(sums, tail, growth)
 
     def _draw(self, x: Float[Array, "E D"], tile: int, block: int) -> npt.NDArray[Any]:
         place = jnp.asarray([tile, block], jnp.int32)
@@ -78,14 +83,24 @@ def within_tolerance(sums: Accumulator, tail: Tail, tolerance: float) -> bool:
     return bool(small.all() and not (tail.pareto_k() > UNRELIABLE).any())
 
 
-def _records(sums: Accumulator, tail: Tail) -> Records:
+def _records(sums: Accumulator, tail: Tail, growth: Growth) -> Records:
     records = np.empty(len(sums.sums), RECORD)
-    variances = sums.relative_variances
+    variances, pareto_k = sums.relative_variances, tail.pareto_k()
     records["value"] = sums.log_likelihoods
     records["standard_error"] = np.sqrt(variances)
-    records["bias"] = -variances / 2
+    heavy = (pareto_k > UNRELIABLE) & (sums.effective_samples < FEW_COUNT * sums.count)
+    records["bias"] = -_missing(variances / 2, growth.gains(), pareto_k, heavy)
     records["bound"] = sums.bounds
     records["effective_samples"] = sums.effective_samples
-    records["pareto_k"] = tail.pareto_k()
+    records["pareto_k"] = pareto_k
     records["samples"] = sums.count
     return records
+
+
+def _missing(
+    plain: Values, gains: Values | None, pareto_k: Values, heavy: npt.NDArray[np.bool_]
+) -> Values:
+    """How much log p̂ is low by: half the variance, or more where a heavy tail says so."""
+    if gains is None:
+        return plain
+    return np.where(heavy, np.maximum(plain, gain_to_come(gains, pareto_k)), plain)
