@@ -72,14 +72,6 @@ def test_sample_writes_pictures_and_tables(trained, tmp_path):
     assert np.loadtxt(tmp_path / "d.csv", delimiter=",").shape == (7, 64)
 
 
-def test_report_is_one_page_without_network(trained):
-    assert main(["report", str(trained)]) == 0
-    page = (trained / "report.html").read_text()
-    assert page.count("<img") == page.count('alt="') == 4
-    assert "http" not in page.replace("http-equiv", "")
-    assert "sbn/sbn 3-8" in page
-
-
 def test_data_lists_every_set(capsys):
     assert main(["data", "--json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)}

@@ -6,6 +6,7 @@ from typing import Annotated
 import tyro
 
 from wakesleep.cli.analyse import Analyse
+from wakesleep.cli.compare import Compare
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.info import Info
@@ -13,6 +14,7 @@ from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
+from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
 from wakesleep.errors import UsageError, WakesleepError
 
@@ -21,6 +23,8 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Analyse, tyro.conf.subcommand("analyse")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
+    | Annotated[Show, tyro.conf.subcommand("show")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]

@@ -1,5 +1,7 @@
 """Progress of whatever counts its work, on a terminal."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -36,3 +38,14 @@ class EvaluationProgress:
     def __call__(self, done: int, total: int) -> None:
         """Show how far it is."""
         self.bar.update(self.task, completed=done, total=total)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A sign of life, on a terminal, while something that cannot count its work runs."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield

@@ -6,17 +6,32 @@ from typing import Annotated
 
 import tyro
 
+from wakesleep.errors import UsageError
+
 
 @dataclass
 class Report:
-    """Write RUN/report.html: learning curves, likelihood, samples, in one file without network."""
+    """Write a page about a run, or one that compares several: one HTML file without network."""
 
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run folder."""
+    run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
+    """One or more run folders."""
+    out: Path | None = None
+    """The file; RUN/report.html for one run, ./report.html for several, unless given."""
+    quiet: bool = False
+    """No progress."""
 
     def run(self) -> int:
         """Write the page."""
-        from wakesleep.report import write_report
+        from wakesleep.cli.progress import EvaluationProgress
+        from wakesleep.report import write_comparison, write_report
 
-        print(f"wrote {write_report(self.run_folder)}")
+        if not self.run_folders:
+            raise UsageError("give the folders of one or more runs: wakesleep report RUN...")
+        with EvaluationProgress("reporting", quiet=self.quiet) as progress:
+            if len(self.run_folders) == 1:
+                path = write_report(self.run_folders[0], self.out, progress=progress)
+            else:
+                out = self.out or Path("report.html")
+                path = write_comparison(self.run_folders, out, progress=progress)
+        print(f"wrote {path}")
         return 0

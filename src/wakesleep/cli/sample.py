@@ -2,11 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from wakesleep.cli.preview import Preview
 from wakesleep.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from wakesleep.data import Dataset
+
+TABLES = (".npy", ".csv")
+PICTURES = (".png", ".svg")
 
 
 @dataclass
@@ -16,41 +25,55 @@ class Sample:
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run folder."""
     out: Path = Path("samples.png")
-    """A .png grid of images, or a table of bits as .npy or .csv."""
+    """A grid of images as .png or .svg, or a table of bits as .npy or .csv."""
     count: int = 100
     """How many."""
     probabilities: bool = False
-    """In a picture, show the probability each pixel is drawn with, as the paper does."""
+    """The probability each bit is drawn with, as the paper's figures show it, not the bit."""
+    preview: Preview = "auto"
+    """Also show images in the terminal; auto does where there is no screen."""
     seed: int = 2
     """Of the samples."""
 
     def run(self) -> int:
         """Draw and write."""
         import jax
-        import numpy as np
 
+        from wakesleep.cli.progress import working
         from wakesleep.model import sample, sample_means
-        from wakesleep.report.pictures import save_grid
         from wakesleep.storage import load_model
         from wakesleep.training.folder import RunFolder
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
-        if self.out.suffix not in (".png", ".npy", ".csv"):
-            raise UsageError(f"--out must end in .png, .npy or .csv, not '{self.out.name}'")
+        if self.out.suffix not in PICTURES + TABLES:
+            valid = ", ".join(PICTURES + TABLES)
+            raise UsageError(f"--out must end in one of {valid}, not '{self.out.name}'")
         folder = RunFolder(self.run_folder)
-        config = folder.config()
-        model = load_model(folder.model_path)
-        key = jax.random.key(self.seed)
+        data = folder.config().data.load() if self.out.suffix in PICTURES else None
         draw = sample_means if self.probabilities else sample
-        x = draw(model, self.count, key=key)
+        with working("drawing"):
+            x = draw(load_model(folder.model_path), self.count, key=jax.random.key(self.seed))
+        if data is None:
+            self._write_table(x)
+        else:
+            self._write_picture(x, data)
+        print(f"wrote {self.count} samples to {self.out}")
+        return 0
+
+    def _write_picture(self, x: "np.ndarray", data: "Dataset") -> None:
+        from wakesleep.cli.preview import show_in_terminal
+        from wakesleep.report.pictures import save_grid
+
+        images = data.images(x)
+        save_grid(self.out, images, inverted=data.inverted)
+        show_in_terminal(images, self.preview, inverted=data.inverted)
+
+    def _write_table(self, x: "np.ndarray") -> None:
+        import numpy as np
+
         self.out.parent.mkdir(parents=True, exist_ok=True)
-        if self.out.suffix == ".png":
-            data = config.data.load()
-            save_grid(self.out, data.images(x), inverted=data.inverted)
-        elif self.out.suffix == ".npy":
+        if self.out.suffix == ".npy":
             np.save(self.out, x)
         else:
             np.savetxt(self.out, x, fmt="%d" if x.dtype == np.uint8 else "%.6f", delimiter=",")
-        print(f"wrote {self.count} samples to {self.out}")
-        return 0

@@ -1,0 +1,54 @@
+"""`wakesleep show`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from wakesleep.cli.preview import Preview
+from wakesleep.errors import UsageError
+
+
+@dataclass
+class Show:
+    """Picture the receptive fields of the first latent layer, the strongest first.
+
+    A field is the change of every logit when one unit (p) or one bit of the data (q) is switched
+    on alone; red raises it, blue lowers it.
+    """
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    out: Path = Path("fields.png")
+    """The picture, .png or .svg; a line per unit where the data are no images."""
+    network: Literal["p", "q"] = "p"
+    """What units add to the data (p), or what they look for in it (q)."""
+    count: int = 100
+    """The most units to show."""
+    preview: Preview = "auto"
+    """Also show images in the terminal; auto does where there is no screen."""
+
+    def run(self) -> int:
+        """Draw and write."""
+        from wakesleep.cli.preview import show_in_terminal
+        from wakesleep.cli.progress import working
+        from wakesleep.report import fields
+        from wakesleep.report.pictures import SIGNED, check_format, layout, save_canvas
+        from wakesleep.storage import load_model
+        from wakesleep.training.folder import RunFolder
+
+        if self.count < 1:
+            raise UsageError(f"--count must be 1 or more, not {self.count}")
+        check_format(self.out)
+        folder = RunFolder(self.run_folder)
+        data = folder.config().data.load()
+        of = fields.generative_fields if self.network == "p" else fields.inference_fields
+        with working("drawing"):
+            found = fields.strongest(of(load_model(folder.model_path)), self.count)
+            shown = fields.scaled(found)
+            save_canvas(self.out, layout(data, shown, colours=SIGNED), colours=SIGNED)
+        if data.image_shape:
+            show_in_terminal(data.images(shown), self.preview)
+        print(f"wrote {len(shown)} receptive fields to {self.out}")
+        return 0
