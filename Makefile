@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/wakesleep train digits --model "sbn/sbn 10-50-100" --epochs 60 --out runs/demo --overwrite
@@ -21,6 +21,19 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, built strictly into build/site; it needs neither JAX nor a network to be read.
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/.ready
+
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+
+$(DOCS_READY): docs/requirements.txt
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	echo '*' > $(DOCS)/.gitignore
+	$(DOCS)/bin/python -m pip install --quiet --requirement docs/requirements.txt
+	touch $(DOCS_READY)
 
 # An environment of its own: the peers are large, and no dependency of the package.
 BENCH := .venv-bench
@@ -46,4 +59,4 @@ $(READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) .venv-bench build dist
+	rm -rf $(VENV) .venv-bench .venv-docs build dist

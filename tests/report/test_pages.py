@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from tests.report.conftest import NASTY
@@ -84,8 +85,6 @@ def test_runs_on_different_data_are_not_compared(runs, tmp_path):
 
 
 def test_a_table_of_bits_that_are_no_images_has_a_page_too(tmp_path):
-    import numpy as np
-
     rows = np.random.default_rng(0).integers(0, 2, (60, 5))
     np.savetxt(tmp_path / "own.csv", rows, fmt="%d", delimiter=",")
     words = ["train", str(tmp_path / "own.csv"), "--model", "sbn/sbn 2", "--epochs", "1"]
@@ -94,6 +93,20 @@ def test_a_table_of_bits_that_are_no_images_has_a_page_too(tmp_path):
     page = Page(tmp_path / "run" / "report.html")
     assert "The rows are no images" in page.text
     assert "Not evaluated yet" in page.text
+
+
+def test_a_model_without_latents_has_a_page_too(tmp_path, capsys):
+    run = str(tmp_path / "run")
+    words = ["train", "digits", "--model", "ar_sbn", "--epochs", "1", "--quiet"]
+    assert main([*words, "--out", run]) == 0
+    assert main(["evaluate", run, "--quiet"]) == 0
+    assert main(["report", run]) == 0
+    page = Page(tmp_path / "run" / "report.html")
+    assert "no sampling: it is exact" in page.text
+    assert "Latent units" not in page.text
+    assert "Receptive fields" not in page.text
+    assert main(["show", run, "--out", str(tmp_path / "fields.png")]) == 2
+    assert "without latent units" in capsys.readouterr().err
 
 
 def test_numbers_of_another_evaluation_are_not_drawn(runs, tmp_path):

@@ -43,6 +43,7 @@ DATASETS: dict[str, DatasetEntry] = {
     entry.name: entry
     for entry in (BARS, DIGITS, MNIST_DYNAMIC, *(known.entry() for known in PACKED_SETS))
 }
+"""Every data set `load_dataset` knows by name."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from wakesleep.estimators.reweighted import Reweighted
 from wakesleep.recipe import Recipe
 
 ESTIMATORS: dict[str, type[Estimator]] = {"reweighted": Reweighted}
+"""Every estimator a recipe can name."""
 
 
 def estimator_for(phase: Recipe) -> Estimator:

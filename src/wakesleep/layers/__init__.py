@@ -28,6 +28,7 @@ LAYERS: dict[str, Kind] = {
     "nade": Kind(NADE),
     "darn": Kind(ARSBN, deterministic=True),
 }
+"""Every kind of layer an architecture string can name."""
 
 
 def create_layer(

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array
 
+from wakesleep.errors import UsageError
 from wakesleep.model import HelmholtzMachine
 
 Fields = npt.NDArray[np.float32]
@@ -18,12 +19,14 @@ def generative_fields(model: HelmholtzMachine) -> Fields:
     The change of every bit's logit when that unit alone is switched on, all bits before it
     being 0. For an SBN this is the unit's column of W; the definition holds for every kind.
     """
+    _check_latents(model)
     layer = model.p[0]
     return _responses(layer.parents, lambda y: layer.conditional_logits(jnp.zeros(layer.size), y))
 
 
 def inference_fields(model: HelmholtzMachine) -> Fields:
     """How each bit of x moves the logit of each unit in q(h | x), `[H, D]`, in the same sense."""
+    _check_latents(model)
     layer = model.q[0]
     return _responses(layer.parents, lambda y: layer.conditional_logits(jnp.zeros(layer.size), y)).T
 
@@ -38,6 +41,11 @@ def scaled(fields: Fields) -> Fields:
     """Each field on its own scale, from 0 (most negative) over 0.5 (nothing) to 1."""
     largest = np.abs(fields).max(axis=1, keepdims=True)
     return np.asarray(0.5 + 0.5 * fields / np.where(largest > 0, largest, 1), np.float32)
+
+
+def _check_latents(model: HelmholtzMachine) -> None:
+    if not model.latent_sizes:
+        raise UsageError("a model without latent units has no receptive fields")
 
 
 def _responses(parents: int, logits: Callable[[Array], Array]) -> Fields:

@@ -1,6 +1,7 @@
 """The plots of a run's page."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,13 @@ LIKELIHOODS = {
 
 
 def learning_figures(records: Sequence[Record]) -> list[Markup]:
-    """Log-likelihoods, effective samples, KL per layer and throughput by epoch."""
-    return [
-        plot_svg(lambda axes: _likelihoods(axes, records), "Log-likelihood by epoch"),
-        plot_svg(lambda axes: _ess(axes, records), "Effective sample size in training by epoch"),
-        plot_svg(lambda axes: _kl(axes, records), "KL divergence of each latent layer by epoch"),
-        plot_svg(lambda axes: _throughput(axes, records), "Training throughput by epoch"),
-    ]
+    """Log-likelihoods, throughput and, with latents, effective samples and KL per layer."""
+    plots = [(_likelihoods, "Log-likelihood by epoch")]
+    if records[-1]["kl"]:
+        plots.append((_ess, "Effective sample size in training by epoch"))
+        plots.append((_kl, "KL divergence of each latent layer by epoch"))
+    plots.append((_throughput, "Training throughput by epoch"))
+    return [plot_svg(partial(draw, records=records), about) for draw, about in plots]
 
 
 def likelihood_figures(found: LogLikelihood) -> list[Markup]:

@@ -62,7 +62,7 @@ def write_report(
         learning=learning_figures(view.records),
         histograms=likelihood_figures(view.examples) if view.examples else [],
         latents=latents,
-        activity=activity_figure([row.use for row in latents]),
+        activity=[activity_figure([row.use for row in latents])] if latents else [],
         alive_threshold=ALIVE,
         pictures=pictures,
         fields=field_pictures(view),
@@ -73,6 +73,8 @@ def write_report(
 
 def latent_rows(view: RunView) -> list[LatentRow]:
     """How each latent layer is used on held-out rows, or on training rows where there are none."""
+    if not view.model.latent_sizes:
+        return []
     rows = next(split for split in (view.data.valid, view.data.test, view.data.train) if len(split))
     uses = latent_use(view.model, rows, key=jax.random.key(0))
     kls = view.last["kl"]
@@ -100,6 +102,8 @@ def sample_picture(view: RunView, caption: str) -> Picture:
 
 def field_pictures(view: RunView) -> list[Picture]:
     """The strongest receptive fields of the first latent layer, in p and in q."""
+    if not view.model.latent_sizes:
+        return []
     kinds = (
         ("What each unit of the first layer adds to the data (p)", generative_fields),
         ("What each unit of the first layer looks for in the data (q)", inference_fields),
