@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from wakesleep.cli.fetch import Fetch
 from wakesleep.data import DEFAULT_SPLIT
 
 
@@ -45,17 +46,18 @@ class Pack:
 
 @dataclass
 class Data:
-    """List the known data sets, their sizes, and whether they are here; or pack one."""
+    """List the known data sets, their sizes, and whether they are here; pack or fetch one."""
 
     action: (
         Annotated[None, tyro.conf.subcommand("list", prefix_name=False)]
         | Annotated[Pack, tyro.conf.subcommand("pack", prefix_name=False)]
+        | Annotated[Fetch, tyro.conf.subcommand("fetch", prefix_name=False)]
     ) = None
     json: bool = False
     """Print a JSON list instead of a table."""
 
     def run(self) -> int:
-        """Print the list, or pack."""
+        """Print the list, pack or fetch."""
         if self.action is not None:
             return self.action.run()
         from wakesleep.data import list_datasets
@@ -81,5 +83,6 @@ class Data:
             )
         Console().print(table)
         if any(listing.absence for listing in listings):
-            print("Sets that are not present are looked for in the folder WAKESLEEP_DATA names.")
+            print("Sets that are not present are looked for in the folder WAKESLEEP_DATA names;")
+            print("`wakesleep data fetch NAME` downloads one.")
         return 0

@@ -5,7 +5,15 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 
 class EvaluationProgress:
@@ -38,6 +46,41 @@ class EvaluationProgress:
     def __call__(self, done: int, total: int) -> None:
         """Show how far it is."""
         self.bar.update(self.task, completed=done, total=total)
+
+
+class DownloadProgress:
+    """A bar per file, with bytes and speed; nothing where there is no terminal."""
+
+    def __init__(self, *, quiet: bool):
+        console = Console(stderr=True)
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            disable=quiet or not console.is_terminal,
+        )
+        self.tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "DownloadProgress":
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bars.stop()
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        """Show how much of a file is there."""
+        if name not in self.tasks:
+            self.tasks[name] = self.bars.add_task(name, total=total)
+        self.bars.update(self.tasks[name], completed=done, total=total)
 
 
 @contextmanager
