@@ -7,6 +7,7 @@ import tyro
 
 from wakesleep.cli.analyse import Analyse
 from wakesleep.cli.compare import Compare
+from wakesleep.cli.completion import Completion
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.info import Info
@@ -30,7 +31,20 @@ Command = (
     | Annotated[Models, tyro.conf.subcommand("models")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Info, tyro.conf.subcommand("info")]
+    | Annotated[Completion, tyro.conf.subcommand("completion")]
 )
+
+
+def parse(words: list[str]) -> Command:
+    """The command that was given; exits with help or with a usage error."""
+    return tyro.cli(
+        Command,
+        prog="wakesleep",
+        args=words,
+        description="Deep directed generative models with binary latent variables. "
+        "--debug anywhere shows a traceback on errors.",
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,15 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        command = tyro.cli(
-            Command,
-            prog="wakesleep",
-            args=words,
-            description="Deep directed generative models with binary latent variables. "
-            "--debug anywhere shows a traceback on errors.",
-            config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-        )
-        return command.run()
+        return parse(words).run()
     except WakesleepError as error:
         if debug:
             raise
