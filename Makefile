@@ -27,7 +27,7 @@ DOCS := .venv-docs
 DOCS_READY := $(DOCS)/.ready
 
 docs: $(DOCS_READY)
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 
 $(DOCS_READY): docs/requirements.txt
 	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)

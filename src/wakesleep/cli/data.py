@@ -31,14 +31,16 @@ class Pack:
 
     def run(self) -> int:
         """Write the file and say what is in it."""
+        from wakesleep.cli.progress import working
         from wakesleep.config import DataConfig
         from wakesleep.data import pack_dataset
 
         config = DataConfig(
             self.source, self.valid, self.test, self.split, self.seed, self.binarise
         )
-        data = config.load()
-        pack_dataset(data, self.out)
+        with working("packing"):
+            data = config.load()
+            pack_dataset(data, self.out)
         rows = " / ".join(str(len(table)) for table in data.splits.values())
         print(f"{self.out}: {rows} rows (train / valid / test) of {data.features} bits")
         return 0
