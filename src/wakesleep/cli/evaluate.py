@@ -52,8 +52,6 @@ class Evaluate:
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
             score, found = judgement.of(RunFolder(self.run_folder), progress)
-        # The report draws its histograms from the examples, and checks that they are these.
-        score.save(self.run_folder / "evaluation.npz")
         if self.out:
             score.save(self.out)
         if self.json:

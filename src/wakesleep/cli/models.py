@@ -22,12 +22,13 @@ class Models:
         if self.json:
             print(json.dumps({card.name: card.about for card in cards}))
             return 0
-        table = Table("name", "architecture", "data", "test NLL", "epochs", "made by", "commit")
+        table = Table(caption="--json has the whole cards, with recipe, command and commit")
+        for column in ("name", "architecture", "data", "test NLL", "epochs"):
+            table.add_column(column, no_wrap=column != "data")
         for card in cards:
             about = card.about
             nll = f"{about['nll']:.2f} ± {about['interval']:.2f}"
-            data = f"{about['data']} ({about['binarisation']})"
-            made = [about["command"], about["commit"]]
-            table.add_row(card.name, about["model"], data, nll, str(about["epochs"]), *made)
+            data = f"{about['data']}, {about['binarisation']}"
+            table.add_row(card.name, about["model"], data, nll, str(about["epochs"]))
         Console().print(table)
         return 0

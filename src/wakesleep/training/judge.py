@@ -27,7 +27,7 @@ class Judgement:
     def of(
         self, folder: RunFolder, progress: Callable[[int, int], None] | None = None
     ) -> tuple[LogLikelihood, dict[str, Any]]:
-        """The result per example, and the summary that is also kept in evaluation.json.
+        """The result per example, and the summary; kept in evaluation.npz and .json.
 
         Interrupted, the same call goes on where it stopped.
         """
@@ -53,6 +53,8 @@ class Judgement:
             "seed": self.seed,
             **score.to_dict(),
         }
+        # The report draws its histograms from the examples, and checks that they are these.
+        score.save(folder.path / "evaluation.npz")
         write_atomically(folder.evaluation_path, json.dumps(found, indent=2).encode())
         partial.unlink(missing_ok=True)
         return score, found
