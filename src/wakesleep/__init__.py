@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wakesleep.architecture import build as build
     from wakesleep.architecture import describe as describe
+    from wakesleep.completion import Completion as Completion
+    from wakesleep.completion import complete as complete
     from wakesleep.data import DATASETS as DATASETS
     from wakesleep.data import Dataset as Dataset
     from wakesleep.data import load_dataset as load_dataset
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "wakesleep.architecture": ("build", "describe"),
+    "wakesleep.completion": ("Completion", "complete"),
     "wakesleep.data": ("DATASETS", "Dataset", "load_dataset"),
     "wakesleep.errors": ("DataError", "UsageError", "WakesleepError"),
     "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
