@@ -6,6 +6,7 @@ from typing import Annotated
 import tyro
 
 from wakesleep.cli.analyse import Analyse
+from wakesleep.cli.complete import Complete
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.info import Info
@@ -19,6 +20,7 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Analyse, tyro.conf.subcommand("analyse")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
+    | Annotated[Complete, tyro.conf.subcommand("complete")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Data, tyro.conf.subcommand("data")]
     | Annotated[Info, tyro.conf.subcommand("info")]
