@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from wakesleep.layers import Layer as Layer
     from wakesleep.model import HelmholtzMachine as HelmholtzMachine
     from wakesleep.model import sample as sample
+    from wakesleep.own import OwnModel as OwnModel
+    from wakesleep.own import own_log_likelihood as own_log_likelihood
+    from wakesleep.own import reweighted_gradients as reweighted_gradients
     from wakesleep.storage import load_model as load_model
     from wakesleep.storage import save_model as save_model
     from wakesleep.training import Recipe as Recipe
@@ -44,6 +47,7 @@ _HOMES = {
     "wakesleep.evaluation": ("log_likelihood",),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.model": ("HelmholtzMachine", "sample"),
+    "wakesleep.own": ("OwnModel", "own_log_likelihood", "reweighted_gradients"),
     "wakesleep.storage": ("load_model", "save_model"),
     "wakesleep.training": ("Recipe", "fit"),
 }
