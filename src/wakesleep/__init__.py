@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wakesleep.architecture import build as build
     from wakesleep.architecture import describe as describe
+    from wakesleep.completion import Completion as Completion
+    from wakesleep.completion import complete as complete
     from wakesleep.data import DATASETS as DATASETS
     from wakesleep.data import Dataset as Dataset
     from wakesleep.data import load_dataset as load_dataset
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from wakesleep.layers import Layer as Layer
     from wakesleep.model import HelmholtzMachine as HelmholtzMachine
     from wakesleep.model import sample as sample
+    from wakesleep.own import OwnModel as OwnModel
+    from wakesleep.own import own_log_likelihood as own_log_likelihood
+    from wakesleep.own import reweighted_gradients as reweighted_gradients
     from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.storage import load_model as load_model
     from wakesleep.storage import save_model as save_model
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "wakesleep.architecture": ("build", "describe"),
+    "wakesleep.completion": ("Completion", "complete"),
     "wakesleep.data": ("DATASETS", "Dataset", "load_dataset"),
     "wakesleep.errors": ("DataError", "UsageError", "WakesleepError"),
     "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
@@ -43,6 +49,7 @@ _HOMES = {
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.model": ("HelmholtzMachine", "sample"),
     "wakesleep.pretrained": ("load_pretrained",),
+    "wakesleep.own": ("OwnModel", "own_log_likelihood", "reweighted_gradients"),
     "wakesleep.storage": ("load_model", "save_model"),
     "wakesleep.training": ("Recipe", "fit"),
 }

@@ -7,9 +7,7 @@ import pytest
 from tests.machines import small_machine
 from tests.oracle import all_bits, exact_log_likelihood
 from wakesleep.evaluation import log_likelihood
-from wakesleep.evaluation.accumulator import Accumulator
-from wakesleep.evaluation.sampling import within_tolerance
-from wakesleep.evaluation.tail import Tail
+from wakesleep.evaluation.gathering import Gathered
 
 X = np.asarray(all_bits(4), np.uint8)
 MOST = 32 * 1024
@@ -47,23 +45,21 @@ def test_a_tolerance_never_met_is_the_fixed_estimate(key):
     assert fixed.records.tobytes() == adaptive.records.tobytes()
 
 
-def sums_and_tail(log_weights):
-    sums, tail = Accumulator(1), Tail(1, log_weights.shape[1])
-    sums.add(log_weights)
-    tail.add(log_weights)
-    return sums, tail
+def gathered(log_weights):
+    made = Gathered(1, log_weights.shape[1])
+    made.add(log_weights)
+    return made
 
 
 def test_a_heavy_tail_is_not_trusted():
     log_weights = 0.95 * np.random.default_rng(1).exponential(size=(1, 4096))
-    sums, tail = sums_and_tail(log_weights)
-    assert tail.pareto_k() > 0.7
-    assert not within_tolerance(sums, tail, 10.0)
+    assert gathered(log_weights).tail.pareto_k() > 0.7
+    assert not gathered(log_weights).within(10.0)
 
 
 @pytest.mark.parametrize(("tolerance", "expected"), [(0.03, True), (0.005, False)])
 def test_a_light_tail_is_judged_by_its_error(tolerance, expected):
     log_weights = np.asarray(jax.random.normal(jax.random.key(0), (1, 4096)))
-    sums, tail = sums_and_tail(log_weights)
-    assert np.sqrt(sums.relative_variances[0]) == pytest.approx(0.0205, abs=0.003)
-    assert within_tolerance(sums, tail, tolerance) is expected
+    variance = gathered(log_weights).sums.relative_variances[0]
+    assert np.sqrt(variance) == pytest.approx(0.0205, abs=0.003)
+    assert gathered(log_weights).within(tolerance) is expected

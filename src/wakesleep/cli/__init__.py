@@ -7,6 +7,7 @@ import tyro
 
 from wakesleep.cli.analyse import Analyse
 from wakesleep.cli.compare import Compare
+from wakesleep.cli.complete import Complete
 from wakesleep.cli.completion import Completion
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
@@ -26,6 +27,7 @@ Command = (
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
+    | Annotated[Complete, tyro.conf.subcommand("complete")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]

@@ -21,7 +21,7 @@ class _Spellings(dict[bytes, bytes]):
     """b"0" or b"1" for every spelling of a bit met so far; other cells raise `ValueError`."""
 
     def __missing__(self, cell: bytes) -> bytes:
-        value = float(_clean(cell))
+        value = float(clean(cell))
         if value not in (0.0, 1.0):
             raise ValueError
         bit = b"1" if value else b"0"
@@ -36,7 +36,7 @@ def read_text(path: Path) -> PackedBits:
     header if it has text and no number: a row with one wrong cell is not taken for a header.
     """
     separator = SEPARATORS[path.suffix.lower()]
-    lines = _lines(path, separator)
+    lines = split_lines(path, separator)
     top = [line for line in [next(lines, None)] if line and not (separator and _is_header(line))]
     blocks = _blocks(_rows(chain(top, lines), path))
     head = next(blocks, None)
@@ -45,7 +45,8 @@ def read_text(path: Path) -> PackedBits:
     return PackedBits.from_blocks(chain([head], blocks))
 
 
-def _lines(path: Path, separator: bytes | None) -> Iterator[Line]:
+def split_lines(path: Path, separator: bytes | None) -> Iterator[Line]:
+    """Every line that is not blank, cut into cells."""
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             # Tabs stay: in a .tsv they are empty cells, not blank space.
@@ -56,8 +57,8 @@ def _lines(path: Path, separator: bytes | None) -> Iterator[Line]:
 
 
 def _is_header(line: Line) -> bool:
-    texts = [cell for cell in line[1] if _clean(cell)]
-    return bool(texts) and not any(map(_is_number, texts))
+    texts = [cell for cell in line[1] if clean(cell)]
+    return bool(texts) and not any(map(is_number, texts))
 
 
 def _rows(lines: Iterable[Line], path: Path) -> Iterator[bytes]:
@@ -79,10 +80,10 @@ def _rows(lines: Iterable[Line], path: Path) -> Iterator[bytes]:
 
 def _bad_line(path: Path, number: int, cells: list[bytes], spellings: _Spellings) -> DataError:
     column = next(i for i, cell in enumerate(cells) if not _is_bit(cell, spellings))
-    text = _clean(cells[column]).decode("utf-8", "replace")
+    text = clean(cells[column]).decode("utf-8", "replace")
     if not text:
         found = "an empty cell"
-    elif _is_number(cells[column]):
+    elif is_number(cells[column]):
         found = text
     else:
         found = f"{text!r}, which is no number"
@@ -107,13 +108,15 @@ def _unpack(block: list[bytes]) -> Bits:
     return characters.reshape(len(block), -1) - ord("0")
 
 
-def _clean(cell: bytes) -> bytes:
+def clean(cell: bytes) -> bytes:
+    """A cell without blanks and quotes around it."""
     return cell.strip().strip(b"\"'")
 
 
-def _is_number(cell: bytes) -> bool:
+def is_number(cell: bytes) -> bool:
+    """Whether a cell reads as a number; nan does."""
     try:
-        float(_clean(cell))
+        float(clean(cell))
     except ValueError:
         return False
     return True

@@ -1,5 +1,8 @@
 """Reweighted Wake-Sleep, the paper's Algorithm 1; classic wake-sleep is its K = 1 case."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +14,8 @@ from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Estimator, Info
 from wakesleep.model import HelmholtzMachine
 from wakesleep.recipe import Recipe
+
+Model = TypeVar("Model")
 
 
 class Reweighted(Estimator):
@@ -60,41 +65,59 @@ class Reweighted(Estimator):
         self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
     ) -> tuple[HelmholtzMachine, Info]:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
+
+        def wake(model: HelmholtzMachine, wake_key: Key[Array, ""]) -> importance.Draw:
+            return importance.draw(model, x, self.samples, wake_key)
+
+        def sleep(model: HelmholtzMachine, sleep_key: Key[Array, ""]) -> Float[Array, " N"]:
+            dream, h = lax.stop_gradient(model.sample_p(sleep_key, x.shape[0] * self.dreams))
+            return model.log_q(h, dream)
+
+        return self.gradients(model, wake, sleep, key)
+
+    def gradients(
+        self,
+        model: Model,
+        wake: Callable[[Model, Key[Array, ""]], importance.Draw],
+        sleep: Callable[[Model, Key[Array, ""]], Float[Array, " N"]],
+        key: Key[Array, ""],
+    ) -> tuple[Model, Info]:
+        """The same for any model that can be drawn from.
+
+        Args:
+            model: what is differentiated.
+            wake: K scored samples of q for each example.
+            sleep: log q(h | x) of dreams (x, h) ~ p; not asked for where sleep_q is 0.
+            key: the randomness.
+        """
         wake_key, sleep_key = jax.random.split(key)
 
-        def surrogate(model: HelmholtzMachine) -> tuple[Float[Array, ""], Info]:
-            objective, info = self._wake(model, x, wake_key)
+        def surrogate(model: Model) -> tuple[Float[Array, ""], Info]:
+            drawn = wake(model, wake_key)
+            objective = self._wake(drawn)
             if self.sleep_q:
-                objective += self.sleep_q * self._sleep(model, x.shape[0], sleep_key)
-            return -objective, info
+                # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
+                objective += self.sleep_q * sleep(model, sleep_key).mean()
+            return -objective, summarise(drawn)
 
         return eqx.filter_grad(surrogate, has_aux=True)(model)
 
-    def _wake(
-        self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
-    ) -> tuple[Float[Array, ""], Info]:
-        drawn = importance.draw(model, x, self.samples, key)
+    def _wake(self, drawn: importance.Draw) -> Float[Array, ""]:
         weights = importance.normalise(lax.stop_gradient(drawn.log_weights))
         objective = jnp.zeros(())
         if self.wake_p:
             objective += self.wake_p * (weights * drawn.log_p).sum(-1).mean()
         if self.wake_q:
             objective += self.wake_q * (weights * drawn.log_q).sum(-1).mean()
-        return objective, summarise(drawn)
-
-    def _sleep(
-        self, model: HelmholtzMachine, examples: int, key: Key[Array, ""]
-    ) -> Float[Array, ""]:
-        x, h = lax.stop_gradient(model.sample_p(key, examples * self.dreams))
-        # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
-        return model.log_q(h, x).mean()
+        return objective
 
 
 def summarise(drawn: importance.Draw) -> Info:
     """What a person plots of a minibatch's samples; no gradient flows through it."""
     drawn = lax.stop_gradient(drawn)
     log_weights = drawn.log_weights
-    latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=True)
+    # A model of one's own scores h as a whole: it has no layers to tell apart.
+    latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=False)
     return Info(
         log_likelihood=importance.log_likelihood_estimate(log_weights).mean(),
         bound=importance.variational_bound(log_weights).mean(),

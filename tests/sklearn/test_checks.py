@@ -1,0 +1,31 @@
+"""scikit-learn's own suite, whole: nothing is expected to fail."""
+
+import pytest
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from wakesleep.sklearn import HelmholtzMachineDensity
+
+
+@parametrize_with_checks([HelmholtzMachineDensity()])
+def test_scikit_learn_s_own_checks(estimator, check):
+    check(estimator)
+
+
+# Some of these fit to a data frame and then transform a bare array on purpose.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_dataframe_column_names_consistency,
+        estimator_checks.check_global_output_transform_pandas,
+        estimator_checks.check_param_validation,
+        estimator_checks.check_set_output_transform,
+        estimator_checks.check_set_output_transform_pandas,
+        estimator_checks.check_transformer_get_feature_names_out,
+        estimator_checks.check_transformer_get_feature_names_out_pandas,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_checks_that_scikit_learn_keeps_for_its_own_estimators(check):
+    check("HelmholtzMachineDensity", HelmholtzMachineDensity(max_iter=2))
