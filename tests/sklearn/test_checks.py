@@ -12,8 +12,9 @@ def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)
 
 
-# Some of these fit to a data frame and then transform a bare array on purpose.
+# Some of these fit to a data frame and transform a bare array, and the other way round, on purpose.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:X has feature names, but:UserWarning")
 @pytest.mark.parametrize(
     "check",
     [
