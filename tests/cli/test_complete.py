@@ -7,7 +7,7 @@ import pytest
 from matplotlib import image
 
 from wakesleep.cli import main
-from wakesleep.cli.complete import hidden_half
+from wakesleep.completion.halves import hidden_half
 from wakesleep.data import load_dataset
 
 FEW = ["--samples", "40", "--draws", "6", "--moves", "2"]

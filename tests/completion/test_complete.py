@@ -159,3 +159,9 @@ def test_options_out_of_range_are_refused(options, said, key):
 def test_tables_that_are_none_are_refused(x, mask, said, key):
     with pytest.raises(DataError, match=said):
         complete(machine_of("sbn/sbn 2"), x, mask, key=key)
+
+
+def test_a_model_without_latents_is_refused_with_a_sentence(key):
+    model = ws.build("nade(hidden=3)", features=4, key=key)
+    with pytest.raises(UsageError, match="without latents"):
+        ws.complete(model, [[0, 1, 0, np.nan]], key=key)

@@ -21,7 +21,7 @@ SUFFIXES = (".npz", ".npy", ".csv")
 class Complete:
     """Draw the missing bits of a table from a run's model, and their probabilities.
 
-    Without FILE, half of each of the first images of the run's test set is hidden.
+    Without FILE, half of each of some images of the run's test set is hidden.
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
@@ -58,7 +58,6 @@ class Complete:
 
         from wakesleep.cli.progress import EvaluationProgress
         from wakesleep.completion import complete
-        from wakesleep.data.partial_files import read_partial
         from wakesleep.storage import load_model
         from wakesleep.training.folder import RunFolder
 
@@ -67,7 +66,7 @@ class Complete:
         config = folder.config()
         data = config.data.load() if self.picture or self.file is None else None
         model = load_model(folder.model_path)
-        table = read_partial(self.file) if self.file else hidden_half(data, self.rows, self.hide)
+        table = self._table(data)
         with EvaluationProgress("completing", quiet=self.quiet or self.json) as progress:
             found = complete(
                 model,
@@ -85,6 +84,15 @@ class Complete:
             write_completion(self.out, table, found)
         self._tell(table, found)
         return 0
+
+    def _table(self, data: "Dataset | None") -> "PartialTable":
+        from wakesleep.completion.halves import hidden_half
+        from wakesleep.data.partial_files import read_partial
+
+        if self.file:
+            return read_partial(self.file)
+        assert data is not None
+        return hidden_half(data, self.rows, self.hide)
 
     def _check(self) -> None:
         if not (self.out or self.picture):
@@ -124,37 +132,6 @@ class Complete:
                 f"{summary['unreliable_rows']} rows should not be believed: few effective "
                 "samples, and moves that were hardly accepted"
             )
-
-
-def hidden_half(data: Any, rows: int, hide: str) -> "PartialTable":
-    """The first test images, with a half of each marked as missing."""
-    import numpy as np
-
-    from wakesleep.data.partial_files import PartialTable
-
-    bits = data.test[: min(rows, len(data.test))]
-    if not len(bits):
-        raise UsageError(f"data set '{data.name}' has no test rows: give a FILE")
-    height, width = _image_shape(data)
-    row, column = np.indices((height, width))
-    # A data set may keep its pixels column after column.
-    order = data.images(np.arange(data.features)).ravel()
-    halves = {
-        "lower": row >= height / 2,
-        "upper": row < height / 2,
-        "left": column < width / 2,
-        "right": column >= width / 2,
-    }
-    missing = np.empty(data.features, bool)
-    missing[order] = halves[hide].ravel()
-    return PartialTable(bits, np.tile(missing, (len(bits), 1)))
-
-
-def _image_shape(data: Any) -> tuple[int, int]:
-    if data.image_shape is None:
-        raise UsageError(f"the rows of data set '{data.name}' are not images: give a FILE")
-    rows, columns = data.image_shape
-    return rows, columns
 
 
 def write_completion(path: Path, table: "PartialTable", found: "Completion") -> None:

@@ -108,6 +108,8 @@ def complete(
     ((1, 10, 4), [0.0, 1.0])
     """
     _check_options(samples, draws, moves, threshold)
+    if not model.latent_sizes:
+        raise UsageError("a model without latents has no q to complete rows with")
     bits, mask = _checked(model, x, missing)
     size = _tile_rows(model, samples, len(bits))
     tiles = []

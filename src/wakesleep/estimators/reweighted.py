@@ -71,7 +71,8 @@ class Reweighted(Estimator):
 
         def sleep(model: HelmholtzMachine, sleep_key: Key[Array, ""]) -> Float[Array, " N"]:
             dream, h = lax.stop_gradient(model.sample_p(sleep_key, x.shape[0] * self.dreams))
-            return model.log_q(h, dream)
+            # Without latents log q is a plain 0.
+            return jnp.broadcast_to(model.log_q(h, dream), dream.shape[:-1])
 
         return self.gradients(model, wake, sleep, key)
 

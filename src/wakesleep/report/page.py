@@ -7,7 +7,10 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from wakesleep.completion import complete
+from wakesleep.completion.halves import hidden_half
 from wakesleep.model import sample, sample_means
+from wakesleep.report.completions import completions_png
 from wakesleep.report.fields import generative_fields, inference_fields, scaled, strongest
 from wakesleep.report.figures import activity_figure, learning_figures, likelihood_figures
 from wakesleep.report.latents import ALIVE, LayerUse, latent_use
@@ -16,7 +19,9 @@ from wakesleep.report.rendering import write_page
 from wakesleep.report.run_view import RunView, view_run
 
 SHOWN = 64
-STEPS = 4
+STEPS = 5
+COMPLETED = 6
+COMPLETIONS = 8
 
 Progress = Callable[[int, int], None]
 
@@ -54,6 +59,8 @@ def write_report(
     tell(2, STEPS)
     latents = latent_rows(view)
     tell(3, STEPS)
+    completions = completion_pictures(view)
+    tell(4, STEPS)
     path = write_page(
         out or Path(run) / "report.html",
         "report.html.j2",
@@ -66,6 +73,7 @@ def write_report(
         alive_threshold=ALIVE,
         pictures=pictures,
         fields=field_pictures(view),
+        completions=completions,
     )
     tell(STEPS, STEPS)
     return path
@@ -112,6 +120,17 @@ def field_pictures(view: RunView) -> list[Picture]:
         _picture(view, caption, scaled(strongest(fields(view.model), SHOWN)), signed=True)
         for caption, fields in kinds
     ]
+
+
+def completion_pictures(view: RunView) -> list[Picture]:
+    """What the model makes of the lower half of test images, given the upper one."""
+    if not (view.data.image_shape and len(view.data.test) and view.model.latent_sizes):
+        return []
+    table = hidden_half(view.data, COMPLETED, "lower")
+    found = complete(view.model, *table, samples=200, key=jax.random.key(1), draws=COMPLETIONS)
+    images = (view.data.images(array) for array in (*table, found.draws))
+    png = completions_png(*images, inverted=view.data.inverted)
+    return [Picture("Test images with the lower half hidden, and completions", data_uri(png))]
 
 
 def _picture(view: RunView, caption: str, rows: np.ndarray, *, signed: bool = False) -> Picture:
