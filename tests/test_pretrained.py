@@ -36,9 +36,9 @@ def test_a_model_reaches_the_likelihood_of_its_card(card):
     rows = np.sort(np.random.default_rng(0).choice(len(data.test), 200, replace=False))
     model = ws.load_pretrained(card.name)
     score = ws.log_likelihood(model, data.test[rows], 200, key=jax.random.key(0))
-    allowed = score.test_set_error * 1.6 + card.about["interval"]
-    assert -score.mean < card.about["nll"] + allowed + 3.0
-    assert -score.mean > card.about["nll"] - allowed
+    # Five standard errors of the choice of rows; few samples may cost some nats more.
+    allowed = 2.5 * score.test_set_error + card.about["interval"]
+    assert -allowed < -score.mean - card.about["nll"] < allowed + 3.0
 
 
 def test_half_precision_hardly_moves_the_likelihood(tmp_path, key):

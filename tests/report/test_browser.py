@@ -26,7 +26,7 @@ def desk(request):
         yield driver
 
 
-@pytest.mark.parametrize(("name", "figures"), [("report", 13), ("comparison", 5)])
+@pytest.mark.parametrize(("name", "figures"), [("report", 14), ("comparison", 5)])
 def test_it_loads_without_a_console_error_and_shows_its_figures(name, figures, desk, request):
     desk.get(request.getfixturevalue(name).as_uri())
     assert desk.get_log("browser") == []
