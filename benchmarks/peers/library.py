@@ -14,6 +14,8 @@ from wakesleep.training.snapshot import first_arrays
 
 MINIBATCHES = 200
 LEARNING_RATE = 1e-4
+FIRST_CALLS = 3
+"""The state that a call gives back may be laid out otherwise than the first: JAX compiles anew."""
 
 
 class Library:
@@ -28,6 +30,8 @@ class Library:
             rows = np.packbits(random_bits(MINIBATCHES, case.batch).astype(np.uint8), axis=-1)
             rates = jnp.full(MINIBATCHES, LEARNING_RATE)
             self.work = Work(jnp.asarray(rows), rates, jax.random.key(1), jnp.asarray(0))
+            for _ in range(FIRST_CALLS):
+                self.steps(1)
         self.data = random_bits(case.batch).astype(np.uint8)
 
     def steps(self, count: int) -> None:
