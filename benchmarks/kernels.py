@@ -10,10 +10,7 @@ changes when others use the machine, and gives the native kernels no credit for 
 import argparse
 import json
 import os
-import platform
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -26,6 +23,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
+from benchmarks.machine import provenance
 from wakesleep import architecture, kernels
 from wakesleep.estimators import Reweighted
 from wakesleep.kernels import ar_sbn, nade_reference
@@ -183,23 +181,6 @@ def measure(repetitions: int) -> list[Row]:
     ]
 
 
-def machine() -> dict[str, Any]:
-    model = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
-    return {"processor": model, "cores": os.cpu_count(), "load_average": os.getloadavg()}
-
-
-def commit() -> str:
-    git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-
-
 def table(rows: list[Row]) -> str:
     lines = [f"{'measure':<33}{'':>21}{'ms':>9}{'':>20}{'ms':>9}{'ratio':>8}{'of CPU':>8}  goal"]
     for row in rows:
@@ -217,15 +198,12 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/kernels.json"))
     options = parser.parse_args()
-    before = machine()
+    about = provenance()
     rows = measure(options.repetitions)
     print(table(rows))
     record = {
-        "command": " ".join(["python -m benchmarks.kernels", *sys.argv[1:]]),
-        "commit": commit(),
-        "machine": before,
+        **about,
         "load_average_after": os.getloadavg(),
-        "versions": {"python": platform.python_version(), "jax": jax.__version__},
         "kernels": kernels.status()._asdict(),
         "batch": BATCH,
         "samples": SAMPLES,

@@ -1,10 +1,7 @@
 """What the numbers of a benchmark were measured on, and the machine's matrix-multiply rate."""
 
 import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +10,8 @@ from typing import Any
 
 import jax
 import numpy as np
+
+from wakesleep import provenance as provenance_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "benchmarks"
 
@@ -36,17 +35,12 @@ def median_seconds(work: Callable[[], Any], repetitions: int) -> float:
 
 def provenance() -> dict[str, Any]:
     """Command, commit, machine and its load, for the results file."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    found = provenance_of.machine()
     return {
         "command": f"python -m {_module()} {' '.join(sys.argv[1:])}".strip(),
-        "commit": commit,
-        "cores": os.cpu_count(),
-        "cpu": _cpu(),
-        "load_before": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "jax": jax.__version__,
+        "commit": provenance_of.commit(),
+        "load_before": found.pop("load"),
+        **found,
     }
 
 
@@ -57,9 +51,3 @@ def write_result(name: str, result: dict[str, Any]) -> None:
 
 def _module() -> str:
     return f"benchmarks.{Path(sys.argv[0]).stem}"
-
-
-def _cpu() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -16,7 +17,25 @@ from rich.progress import (
 )
 
 
-class EvaluationProgress:
+class _Bar:
+    """Something with a bar that is shown within a `with` block."""
+
+    bar: Progress
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bar.stop()
+
+
+class EvaluationProgress(_Bar):
     """A bar for anything that reports done and total; nothing where there is no terminal."""
 
     def __init__(self, what: str, *, quiet: bool):
@@ -31,29 +50,17 @@ class EvaluationProgress:
         )
         self.task = self.bar.add_task(what, total=None)
 
-    def __enter__(self) -> "EvaluationProgress":
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
-
     def __call__(self, done: int, total: int) -> None:
         """Show how far it is."""
         self.bar.update(self.task, completed=done, total=total)
 
 
-class DownloadProgress:
+class DownloadProgress(_Bar):
     """A bar per file, with bytes and speed; nothing where there is no terminal."""
 
     def __init__(self, *, quiet: bool):
         console = Console(stderr=True)
-        self.bars = Progress(
+        self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             DownloadColumn(),
@@ -64,23 +71,11 @@ class DownloadProgress:
         )
         self.tasks: dict[str, TaskID] = {}
 
-    def __enter__(self) -> "DownloadProgress":
-        self.bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bars.stop()
-
     def __call__(self, name: str, done: int, total: int | None) -> None:
         """Show how much of a file is there."""
         if name not in self.tasks:
-            self.tasks[name] = self.bars.add_task(name, total=total)
-        self.bars.update(self.tasks[name], completed=done, total=total)
+            self.tasks[name] = self.bar.add_task(name, total=total)
+        self.bar.update(self.tasks[name], completed=done, total=total)
 
 
 @contextmanager

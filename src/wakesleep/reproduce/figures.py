@@ -44,11 +44,6 @@ def run_figure_row(
     source = workshop.source_of(row)
     trained = train_row(workshop, source, budget, observers)
     data = trained.folder.config().data.load()
-
-    def show_and_check(done: int, total: int) -> None:
-        progress(done, total)
-        budget.check()
-
     measure = MEASUREMENTS[experiment.kind]
     picture = workshop.result_path(row, ".png")
     found = {
@@ -63,7 +58,7 @@ def run_figure_row(
         "command": f'wakesleep reproduce {row.experiment} --row "{row.name}"',
         "commit": provenance.commit(),
         "machine": provenance.machine(),
-        **measure(trained.folder, data, workshop.quick, picture, show_and_check),
+        **measure(trained.folder, data, workshop.quick, picture, budget.watching(progress)),
     }
     workshop.write_result(row, found)
     return found

@@ -38,14 +38,8 @@ def run_row(
     """The result of a row, written down; `OutOfTimeError` when the budget ends before it."""
     trained = train_row(workshop, row, budget, observers)
     began = time.monotonic()
-
-    def show_and_check(done: int, total: int) -> None:
-        progress(done, total)
-        if done < total:
-            budget.check()
-
     judgement = Judgement(row.samples, "test", row.tolerance, seed=row.seed + 1)
-    _, score = judgement.of(trained.folder, show_and_check)
+    _, score = judgement.of(trained.folder, budget.watching(progress))
     config = trained.folder.config()
     found = {
         "experiment": row.experiment,

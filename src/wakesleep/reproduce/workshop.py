@@ -34,6 +34,16 @@ class Budget:
         if self.spent():
             raise OutOfTimeError
 
+    def watching(self, progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """The same progress, which also stops unfinished work when it is time."""
+
+        def show_and_check(done: int, total: int) -> None:
+            progress(done, total)
+            if done < total:
+                self.check()
+
+        return show_and_check
+
 
 @dataclass(frozen=True)
 class Workshop:
