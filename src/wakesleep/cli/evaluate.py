@@ -25,7 +25,8 @@ class Evaluate:
     split: Literal["train", "valid", "test"] = "test"
     """Which part of the data."""
     tolerance: float | None = None
-    """Leave an example when its standard error and bias are below this many nats."""
+    """Leave an example when its standard error and bias are below this many nats; where q's
+    samples cannot bring that, go on with annealed runs."""
     method: Literal["importance", "exact"] = "importance"
     """exact lists every latent state of a machine of up to about 20 latent bits."""
     memory: float = 2.0
@@ -81,4 +82,6 @@ def print_table(found: Mapping[str, Any]) -> None:
     table.add_row("samples per example", f"{found['samples_per_example']:,.0f}")
     table.add_row("median effective samples", number("median_effective_samples"))
     table.add_row("examples with Pareto k > 0.7", str(found["unreliable_examples"]))
+    if found["annealed_examples"]:
+        table.add_row("examples by annealed runs", str(found["annealed_examples"]))
     Console().print(table)

@@ -2,7 +2,7 @@
 
 import abc
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -10,7 +10,14 @@ from wakesleep.evaluation.records import Records
 
 
 class Evaluator(abc.ABC):
-    """Evaluates tiles of examples, each independently of all others."""
+    """Evaluates tiles of examples, each independently of all others.
+
+    Attributes:
+        needs_full_tiles: whether a tile of fewer examples must be filled up, so that one shape
+            is compiled.
+    """
+
+    needs_full_tiles: ClassVar[bool] = True
 
     @property
     @abc.abstractmethod

@@ -43,6 +43,12 @@ class Gathered:
         small = (np.sqrt(variances) <= tolerance) & (variances / 2 <= tolerance)
         return bool(small.all() and not (self.tail.pareto_k() > UNRELIABLE).any())
 
+    @property
+    def hopeless(self) -> npt.NDArray[np.bool_]:
+        """Which examples have a heavy tail, and hardly any sample that counts."""
+        few = self.sums.effective_samples < FEW_COUNT * self.count
+        return (self.tail.pareto_k() > UNRELIABLE) & few
+
     def records(self) -> Records:
         """One line per example."""
         records = np.empty(len(self.sums.sums), RECORD)
@@ -54,6 +60,7 @@ class Gathered:
         records["effective_samples"] = self.sums.effective_samples
         records["pareto_k"] = pareto_k
         records["samples"] = self.count
+        records["runs"] = 0
         return records
 
     def _missing(self, plain: Values, pareto_k: Values) -> Values:
@@ -61,6 +68,5 @@ class Gathered:
         gains = self.growth.gains()
         if gains is None:
             return plain
-        few = self.sums.effective_samples < FEW_COUNT * self.count
         to_come = np.maximum(plain, gain_to_come(gains, pareto_k))
-        return np.where((pareto_k > UNRELIABLE) & few, to_come, plain)
+        return np.where(self.hopeless, to_come, plain)

@@ -7,6 +7,7 @@ import jax
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
+from wakesleep.evaluation.adaptive import AdaptiveSampling
 from wakesleep.evaluation.checkpoint import Checkpoint, fingerprint
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.exact import Enumeration
@@ -41,12 +42,14 @@ def log_likelihood(
     Args:
         model: the machine.
         data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix.
-        samples: K per row; with a tolerance, the most that a row may take.
+        samples: K per row; with a tolerance, the most that a row may take (a state that an
+            annealed run scores counts as one).
         key: the randomness; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small machine. A model
             without latents is always exact.
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
-            are credibly below this many nats, instead of always drawing K samples.
+            are credibly below this many nats, instead of always drawing K samples; a row
+            whose weights are too uneven for that goes on with annealed runs (`annealing.py`).
         memory: bytes the process should stay within.
         checkpoint: a file to keep finished rows in; if it exists, the evaluation continues
             from it.
@@ -67,8 +70,9 @@ def log_likelihood(
     elif key is None or method == "exact":
         evaluator = Enumeration.of(model)
     else:
-        limit = None if tolerance is None else float(tolerance)
-        evaluator = ImportanceSampling(model, Tiling.of(samples, tile_rows(model)), key, limit)
+        evaluator = ImportanceSampling(model, Tiling.of(samples, tile_rows(model)), key)
+        if tolerance is not None and evaluator.tiling.blocks > 1:
+            evaluator = AdaptiveSampling(evaluator, float(tolerance))
     store = None
     if checkpoint is not None:
         key_data = None if key is None else jax.random.key_data(key).tolist()

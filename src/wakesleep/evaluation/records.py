@@ -17,6 +17,7 @@ RECORD = np.dtype(
         ("effective_samples", np.float64),
         ("pareto_k", np.float64),
         ("samples", np.int64),
+        ("runs", np.int64),
     ]
 )
 

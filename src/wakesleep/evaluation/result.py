@@ -60,7 +60,10 @@ class LogLikelihood:
 
     @property
     def effective_samples(self) -> npt.NDArray[np.float64]:
-        """(Σ ω)² / Σ ω² of each example, `[N]`; nan where nothing was sampled."""
+        """(Σ ω)² / Σ ω² of each example, `[N]`; nan where nothing was sampled.
+
+        Of the runs where the example was annealed.
+        """
         return self.records["effective_samples"]
 
     @property
@@ -72,6 +75,11 @@ class LogLikelihood:
     def samples(self) -> npt.NDArray[np.int64]:
         """How many samples were drawn for each example, `[N]`; 0 for the exact method."""
         return self.records["samples"]
+
+    @property
+    def runs(self) -> npt.NDArray[np.int64]:
+        """The annealed runs that each value is made of, `[N]`; 0 where q's samples made it."""
+        return self.records["runs"]
 
     @property
     def unreliable(self) -> npt.NDArray[np.bool_]:
@@ -147,6 +155,7 @@ class LogLikelihood:
             "examples": len(self),
             **{name: None if np.isnan(value) else value for name, value in numbers.items()},
             "unreliable_examples": int(self.unreliable.sum()),
+            "annealed_examples": int((self.runs > 0).sum()),
         }
 
     def save(self, path: str | Path) -> None:

@@ -1,5 +1,6 @@
-"""log p̂(x) by importance sampling, with as many samples as asked for or as it takes."""
+"""log p̂(x) by importance sampling."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -19,18 +20,11 @@ from wakesleep.model import HelmholtzMachine
 
 @dataclass(frozen=True)
 class ImportanceSampling(Evaluator):
-    """log p̂(x) of a tile of examples.
-
-    With a tolerance, an example is looked at after 1, 2, 4, 8, … blocks of samples and left
-    when its numbers are good enough. Looking seldom, and asking for more than the plain
-    standard error to be small, is what keeps the stopping itself from biasing the result:
-    an example whose large weights have not been met yet looks better than it is.
-    """
+    """log p̂(x) of a tile of examples, from samples of q."""
 
     model: HelmholtzMachine
     tiling: Tiling
     key: Key[Array, ""]
-    tolerance: float | None = None
 
     @property
     def examples(self) -> int:
@@ -45,20 +39,27 @@ class ImportanceSampling(Evaluator):
         return bytes_of(rows, width) + 8 * self.tiling.examples * tail_length(self.tiling.total)
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """Draw block after block until all samples are there, or enough."""
+        """Draw block after block until all samples are there."""
+        return self.gather(x, tile, stop).records()
+
+    def gather(
+        self,
+        x: npt.NDArray[Any],
+        tile: int,
+        stop: Event,
+        leave: Callable[[Gathered], bool] = lambda gathered: False,
+    ) -> Gathered:
+        """The same, asking after 1, 2, 4, 8, … blocks whether to leave it at that."""
         gathered = Gathered(len(x), self.tiling.total)
         on_device = jnp.asarray(x)
         for block in range(self.tiling.blocks):
             wanted = self.tiling.total - gathered.count
             gathered.add(self._draw(on_device, tile, block)[:, :wanted])
-            if stop.is_set() or self._enough(block + 1, gathered):
+            is_power_of_two = (block + 1) & block == 0
+            if stop.is_set() or (is_power_of_two and leave(gathered)):
                 break
-        return gathered.records()
+        return gathered
 
     def _draw(self, x: Float[Array, "E D"], tile: int, block: int) -> npt.NDArray[Any]:
         place = jnp.asarray([tile, block], jnp.int32)
         return np.asarray(tile_log_weights(self.model, x, self.tiling.samples, self.key, place))
-
-    def _enough(self, blocks: int, gathered: Gathered) -> bool:
-        is_power_of_two = blocks & (blocks - 1) == 0
-        return self.tolerance is not None and is_power_of_two and gathered.within(self.tolerance)

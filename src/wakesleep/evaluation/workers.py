@@ -81,7 +81,7 @@ def _evaluated(
     with ThreadPoolExecutor(workers) as pool:
 
         def start(tile: int) -> None:
-            x = _padded(bits, _rows(bits, evaluator.examples, tile), evaluator.examples)
+            x = _examples(evaluator, bits, tile)
             running[pool.submit(evaluator, x, tile, stop)] = tile
 
         try:
@@ -107,10 +107,12 @@ def _rows(bits: PackedBits, examples: int, tile: int) -> range:
     return range(tile * examples, min((tile + 1) * examples, len(bits)))
 
 
-def _padded(bits: PackedBits, rows: range, examples: int) -> npt.NDArray[np.float32]:
-    """The rows, filled up with zeros, so that one shape is compiled."""
+def _examples(evaluator: Evaluator, bits: PackedBits, tile: int) -> npt.NDArray[np.float32]:
+    """The rows of a tile, filled up with zeros where the evaluator wants it full."""
+    rows = _rows(bits, evaluator.examples, tile)
     x = bits[rows.start : rows.stop].astype(np.float32)
-    return np.pad(x, ((0, examples - len(rows)), (0, 0)))
+    missing = evaluator.examples - len(rows) if evaluator.needs_full_tiles else 0
+    return np.pad(x, ((0, missing), (0, 0)))
 
 
 def _resident_bytes() -> int:

@@ -1,0 +1,138 @@
+"""log p̂(x) to a tolerance, with samples spent where the weights are bad."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.evaluation.accumulator import Accumulator
+from wakesleep.evaluation.annealing import PARTICLES, RUN_SAMPLES, annealed_log_weights
+from wakesleep.evaluation.evaluator import Evaluator
+from wakesleep.evaluation.gathering import Gathered
+from wakesleep.evaluation.records import Records
+from wakesleep.evaluation.sampling import ImportanceSampling
+from wakesleep.evaluation.tiles import bytes_of
+
+SLOTS = 64
+"""Annealed runs in one compiled call: with 8 particles each, enough to fill a matrix product."""
+
+FEWEST_RUNS = 4
+"""Fewer say nothing about how much runs differ."""
+
+
+@dataclass(eq=False)
+class Case:
+    """One example: its samples of q, and its annealed runs if those would not do."""
+
+    x: npt.NDArray[Any]
+    gathered: Gathered
+    runs: Accumulator = field(default_factory=lambda: Accumulator(1))
+
+    @property
+    def samples(self) -> int:
+        """States scored for it so far."""
+        return self.gathered.count + self.runs.count * RUN_SAMPLES
+
+    def settled(self, tolerance: float) -> bool:
+        """Whether runs differ so little that their mean is good enough."""
+        if self.runs.count < FEWEST_RUNS:
+            return False
+        variance = float(self.runs.cautious_variances[0])
+        return max(variance**0.5, variance / 2) <= tolerance
+
+    def records(self) -> Records:
+        """Its line: of the runs where there are any."""
+        records = self.gathered.records()
+        if self.runs.count:
+            variances = self.runs.relative_variances
+            records["value"] = self.runs.log_likelihoods
+            records["standard_error"] = np.sqrt(variances)
+            records["bias"] = -variances / 2
+            records["effective_samples"] = self.runs.effective_samples
+            records["pareto_k"] = np.nan
+            records["samples"] = self.samples
+            records["runs"] = self.runs.count
+        return records
+
+
+@dataclass(frozen=True)
+class AdaptiveSampling(Evaluator):
+    """log p̂(x) of a tile of examples, each to a tolerance or until its samples are spent.
+
+    Every example begins with samples of q. It is looked at after 1, 2, 4, 8, … blocks and left
+    when its numbers are good enough. Looking seldom, and asking for more than the plain
+    standard error to be small, is what keeps the stopping itself from biasing the result:
+    an example whose large weights have not been met yet looks better than it is. One whose
+    weights have a tail so heavy that more of the same will not do goes on with annealed runs.
+    """
+
+    needs_full_tiles = False
+
+    sampling: ImportanceSampling
+    tolerance: float
+
+    @property
+    def examples(self) -> int:
+        """How many examples each call takes."""
+        return SLOTS
+
+    @property
+    def bytes_per_tile(self) -> int:
+        """Memory that one call takes."""
+        model = self.sampling.model
+        width = model.features + 2 * sum(model.latent_sizes)
+        return self.sampling.bytes_per_tile + bytes_of(SLOTS * PARTICLES, width)
+
+    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+        """Samples of q for each example, then annealed runs for those that need them."""
+        cases = [
+            Case(row, self.sampling.gather(row[None], tile * SLOTS + i, stop, self._leave))
+            for i, row in enumerate(x)
+        ]
+        heavy = [case for case in cases if self._needs_annealing(case.gathered)]
+        for number, slots in enumerate(self._rounds(heavy, stop)):
+            log_weights = self._run(slots, tile, number)
+            for case, log_weight in zip(slots, log_weights, strict=False):
+                case.runs.add(np.full((1, 1), log_weight))
+        return np.concatenate([case.records() for case in cases])
+
+    def _leave(self, gathered: Gathered) -> bool:
+        return gathered.within(self.tolerance) or self._needs_annealing(gathered)
+
+    def _needs_annealing(self, gathered: Gathered) -> bool:
+        left = self.sampling.tiling.total - gathered.count
+        return left >= FEWEST_RUNS * RUN_SAMPLES and bool(gathered.hopeless.any())
+
+    def _rounds(self, cases: Sequence[Case], stop: Event) -> Iterator[list[Case]]:
+        """Which examples get the runs of each call, as long as there are some that need them."""
+        while not stop.is_set():
+            open_cases = [case for case in cases if self._wants_a_run(case)]
+            if not open_cases:
+                return
+            rounds = max(1, SLOTS // len(open_cases))
+            affordable = [
+                (self.sampling.tiling.total - case.samples) // RUN_SAMPLES for case in open_cases
+            ]
+            yield [
+                case
+                for turn in range(rounds)
+                for case, runs in zip(open_cases, affordable, strict=True)
+                if turn < runs
+            ]
+
+    def _wants_a_run(self, case: Case) -> bool:
+        affordable = case.samples + RUN_SAMPLES <= self.sampling.tiling.total
+        return affordable and not case.settled(self.tolerance)
+
+    def _run(self, slots: Sequence[Case], tile: int, number: int) -> npt.NDArray[Any]:
+        """One run for each slot; empty ones are filled up, so that one shape is compiled."""
+        x = np.zeros((SLOTS, self.sampling.model.features), np.float32)
+        x[: len(slots)] = [case.x for case in slots]
+        key = jax.random.fold_in(self.sampling.key, 1)
+        place = jnp.asarray([tile, number], jnp.int32)
+        return np.asarray(annealed_log_weights(self.sampling.model, jnp.asarray(x), key, place))
