@@ -11,6 +11,8 @@ moves do (sequential Monte Carlo samplers, Del Moral, Doucet and Jasra 2006). So
 importance weight like any other, from a proposal that has seen the posterior.
 """
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -125,10 +127,9 @@ def _propose(
     units = h[layer]
     logits = q[layer].conditional_logits(units, below)
     fresh, _ = bernoulli_sample(key_units, logits, units.shape[:-1])
-    redrawn = jax.random.bernoulli(key_share, SHARE, units.shape)
+    share = jnp.full((1, 1, units.shape[-1]), math.log(SHARE / (1 - SHARE)))
+    redrawn = bernoulli_sample(key_share, share, units.shape[:-1])[0] > 0
     proposed = jnp.where(redrawn, fresh, units)
-    back = q[layer].conditional_logits(proposed, below)
-    log_ratio = _log_prob_of(redrawn, units, back) - _log_prob_of(redrawn, proposed, logits)
 
     log_p, log_q = list(particles.log_p_terms), list(particles.log_q_terms)
     log_p[layer] = p[layer].log_prob(below, proposed)
@@ -136,6 +137,11 @@ def _propose(
     log_q[layer] = q[layer].log_prob(proposed, below)
     if layer + 1 < len(q):
         log_q[layer + 1] = q[layer + 1].log_prob(above, proposed)
+    if q[layer].factorial:
+        log_ratio = particles.log_q_terms[layer] - log_q[layer]
+    else:
+        back = q[layer].conditional_logits(proposed, below)
+        log_ratio = _log_prob_of(redrawn, units, back) - _log_prob_of(redrawn, proposed, logits)
     new_h = (*h[:layer], proposed, *h[layer + 1 :])
     return Draw(new_h, tuple(log_p), tuple(log_q)), log_ratio
 

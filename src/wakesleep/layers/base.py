@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -29,7 +29,12 @@ class Layer(eqx.Module):
        the four given are the options a user can set in an architecture string.
     3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
     4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
+
+    Attributes:
+        factorial: whether the units are independent given y.
     """
+
+    factorial: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
