@@ -20,11 +20,11 @@ PLACE = jnp.zeros(2, jnp.int32)
 
 @pytest.mark.parametrize("text", SMALL)
 def test_a_runs_estimate_of_p_is_unbiased(text, key, monkeypatch):
-    """Hot and short, so that a wrong move or weight would show; p̂ itself, not its logarithm."""
+    """p̂ itself, not its logarithm; in few steps, so that a wrong move or weight would show."""
     monkeypatch.setattr(annealing, "TEMPERATURES", 3)
     monkeypatch.setattr(annealing, "SWEEPS", 1)
     monkeypatch.setattr(annealing, "SHARE", 0.5)
-    machine = small_machine(text)
+    machine = small_machine(text, scale=0.6)
     x = all_bits(4)[jnp.array([1, 6, 11])]
     exact = np.asarray(exact_log_likelihood(machine, x), np.float64)
     # Another function, for the constants are compiled in.
@@ -140,7 +140,7 @@ def test_resampling_draws_in_proportion(key):
 def test_annealing_reaches_what_samples_of_q_cannot(key):
     """On a machine with a bad q, for the same number of scored states."""
     machine = machine_with_a_bad_q()
-    x = jnp.asarray(rows(8), jnp.float32)
+    x = jnp.asarray(rows(32), jnp.float32)
     exact = log_likelihood(machine, x, method="exact").values
     runs = annealed_log_weights(machine, x, key, PLACE)
     plain = jax.nn.logsumexp(log_weights(machine, x, RUN_SAMPLES, key), axis=1)
