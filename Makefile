@@ -46,7 +46,7 @@ bench: $(BENCH_READY)
 	done
 	$(BENCH)/bin/python -m benchmarks.peers.table
 
-$(BENCH_READY): pyproject.toml benchmarks/requirements.txt
+$(BENCH_READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	echo '*' > $(BENCH)/.gitignore
 	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
