@@ -3,11 +3,12 @@
     python -m benchmarks.adaptive MODEL.safetensors --data binarized_mnist --tolerance 1 0.5
 
 Random rows of the test set are evaluated with all samples each, and again, with another key,
-under each tolerance. All evaluations keep checkpoints beside the model, so that an interrupted
+under each tolerance and with each number of samples as the most a row may take. All evaluations keep checkpoints beside the model, so that an interrupted
 benchmark continues.
 """
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -30,25 +31,35 @@ def options() -> argparse.Namespace:
     parser.add_argument("--examples", type=int, default=500)
     parser.add_argument("--samples", type=int, default=100_000)
     parser.add_argument("--tolerance", type=float, nargs="+", default=[1.0, 0.5])
+    parser.add_argument("--most", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 
 def evaluate(
-    model: HelmholtzMachine, rows: PackedBits, asked: argparse.Namespace, tolerance: float | None
-) -> tuple[LogLikelihood, float]:
-    """The result and the seconds it took; fixed and adaptive share no randomness."""
-    seed = asked.seed + (0 if tolerance is None else 1)
+    model: HelmholtzMachine,
+    rows: PackedBits,
+    asked: argparse.Namespace,
+    samples: int,
+    tolerance: float | None,
+) -> tuple[LogLikelihood, float | None]:
+    """The result and its seconds, unless a part is of an earlier run of the benchmark.
+
+    Fixed and adaptive evaluations share no randomness.
+    """
+    name = "fixed" if tolerance is None else f"{samples}-{tolerance}"
+    checkpoint = asked.model.with_suffix(f".evaluation-{name}.safetensors")
+    resumed = checkpoint.exists()
     start = time.perf_counter()
     score = log_likelihood(
         model,
         rows,
-        asked.samples,
-        key=jax.random.key(seed),
+        samples,
+        key=jax.random.key(asked.seed + (0 if tolerance is None else 1)),
         tolerance=tolerance,
-        checkpoint=asked.model.with_suffix(f".evaluation-{tolerance or 'fixed'}.safetensors"),
+        checkpoint=checkpoint,
     )
-    return score, time.perf_counter() - start
+    return score, None if resumed else time.perf_counter() - start
 
 
 def compare(fixed: LogLikelihood, adaptive: LogLikelihood) -> dict[str, Any]:
@@ -63,6 +74,7 @@ def compare(fixed: LogLikelihood, adaptive: LogLikelihood) -> dict[str, Any]:
         "difference_of_means": difference,
         "stated_error_of_difference": stated,
         "agrees": abs(difference) <= stated,
+        "agrees_by_its_own_error_alone": abs(difference) <= adaptive.monte_carlo_error,
         "examples_within_two_errors": float((apart <= 2).mean()),
         "times_fewer_samples": float(fixed.samples.sum() / adaptive.samples.sum()),
         "examples_stopped_early": float((adaptive.samples < fixed.samples).mean()),
@@ -75,17 +87,18 @@ def main() -> None:
     model, test = load_model(asked.model), load_dataset(asked.data).test
     chosen = np.random.default_rng(asked.seed).choice(len(test), asked.examples, replace=False)
     rows = test.take(np.sort(chosen))
-    fixed, fixed_seconds = evaluate(model, rows, asked, None)
+    fixed, fixed_seconds = evaluate(model, rows, asked, asked.samples, None)
     result |= {
         "data": asked.data,
         "samples": asked.samples,
         "fixed": {**fixed.to_dict(), "seconds": fixed_seconds},
         "adaptive": [],
     }
-    for tolerance in asked.tolerance:
-        adaptive, seconds = evaluate(model, rows, asked, tolerance)
+    for most, tolerance in itertools.product(asked.most, asked.tolerance):
+        adaptive, seconds = evaluate(model, rows, asked, most, tolerance)
         result["adaptive"].append(
             {
+                "most": most,
                 "tolerance": tolerance,
                 **compare(fixed, adaptive),
                 **adaptive.to_dict(),
