@@ -3,8 +3,8 @@
     python -m benchmarks.adaptive MODEL.safetensors --data binarized_mnist --tolerance 1 0.5
 
 Random rows of the test set are evaluated with all samples each, and again, with another key,
-under each tolerance and with each number of samples as the most a row may take. All evaluations keep checkpoints beside the model, so that an interrupted
-benchmark continues.
+under each tolerance and with each number of samples as the most a row may take. All evaluations
+keep checkpoints beside the model, so that an interrupted benchmark continues.
 """
 
 import argparse

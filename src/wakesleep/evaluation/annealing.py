@@ -92,11 +92,12 @@ def _sweep(
 ) -> Draw:
     """A Metropolis-Hastings step for every latent layer in turn."""
     for layer, layer_key in enumerate(jax.random.split(key, len(model.q))):
-        proposed, log_ratio = _propose(model, x, particles, layer, layer_key)
+        key_proposal, key_accept = jax.random.split(layer_key)
+        proposed, log_ratio = _propose(model, x, particles, layer, key_proposal)
         # log π_t(proposed) − log π_t(current), and the proposals' probabilities.
         log_ratio += beta * (proposed.log_p - particles.log_p)
         log_ratio += (1 - beta) * (proposed.log_q - particles.log_q)
-        threshold = jax.random.exponential(jax.random.fold_in(layer_key, 1), log_ratio.shape)
+        threshold = jax.random.exponential(key_accept, log_ratio.shape)
         accepted = log_ratio > -threshold
         particles = jax.tree.map(
             lambda new, old, accepted=accepted: jnp.where(
