@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
-from wakesleep.evaluation.accumulator import Accumulator
 from wakesleep.evaluation.annealing import PARTICLES, RUN_SAMPLES, annealed_log_weights
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.gathering import Gathered
@@ -21,42 +21,57 @@ from wakesleep.evaluation.tiles import bytes_of
 SLOTS = 64
 """Annealed runs in one compiled call: with 8 particles each, enough to fill a matrix product."""
 
+ANNEALING = 2**31 - 1
+"""Folded into the key: no tile of samples has this number."""
+
 FEWEST_RUNS = 4
 """Fewer say nothing about how much runs differ."""
 
 
 @dataclass(eq=False)
 class Case:
-    """One example: its samples of q, and its annealed runs if those would not do."""
+    """One example: its samples of q, and the log weights of its annealed runs if it has any."""
 
     x: npt.NDArray[Any]
     gathered: Gathered
-    runs: Accumulator = field(default_factory=lambda: Accumulator(1))
+    runs: list[float] = field(default_factory=list)
 
     @property
     def samples(self) -> int:
         """States scored for it so far."""
-        return self.gathered.count + self.runs.count * RUN_SAMPLES
+        return self.gathered.count + len(self.runs) * RUN_SAMPLES
+
+    @property
+    def relative_variance(self) -> float:
+        """Of the runs' mean, from the variance s² of their logarithms: those are nearly normal.
+
+        A log-normal weight has e^(s²) − 1; two terms of that are enough, and do not explode
+        where a few runs happen to lie far apart.
+        """
+        spread = float(np.var(self.runs, ddof=1))
+        return (spread + spread**2 / 2) / len(self.runs)
 
     def settled(self, tolerance: float) -> bool:
-        """Whether runs differ so little that their mean is good enough."""
-        if self.runs.count < FEWEST_RUNS:
+        """Whether standard error and bias are below it, plus two standard errors of their own."""
+        if len(self.runs) < FEWEST_RUNS:
             return False
-        variance = float(self.runs.cautious_variances[0])
+        variance = self.relative_variance * (1 + 2 * (2 / (len(self.runs) - 1)) ** 0.5)
         return max(variance**0.5, variance / 2) <= tolerance
 
     def records(self) -> Records:
         """Its line: of the runs where there are any."""
         records = self.gathered.records()
-        if self.runs.count:
-            variances = self.runs.relative_variances
-            records["value"] = self.runs.log_likelihoods
-            records["standard_error"] = np.sqrt(variances)
-            records["bias"] = -variances / 2
-            records["effective_samples"] = self.runs.effective_samples
+        if self.runs:
+            variance = self.relative_variance
+            records["value"] = logsumexp(self.runs) - np.log(len(self.runs))
+            records["standard_error"] = variance**0.5
+            records["bias"] = -variance / 2
+            records["effective_samples"] = np.exp(
+                2 * logsumexp(self.runs) - logsumexp(2 * np.array(self.runs))
+            )
             records["pareto_k"] = np.nan
             records["samples"] = self.samples
-            records["runs"] = self.runs.count
+            records["runs"] = len(self.runs)
         return records
 
 
@@ -98,7 +113,7 @@ class AdaptiveSampling(Evaluator):
         for number, slots in enumerate(self._rounds(heavy, stop)):
             log_weights = self._run(slots, tile, number)
             for case, log_weight in zip(slots, log_weights, strict=False):
-                case.runs.add(np.full((1, 1), log_weight))
+                case.runs.append(float(log_weight))
         return np.concatenate([case.records() for case in cases])
 
     def _leave(self, gathered: Gathered) -> bool:
@@ -133,6 +148,6 @@ class AdaptiveSampling(Evaluator):
         """One run for each slot; empty ones are filled up, so that one shape is compiled."""
         x = np.zeros((SLOTS, self.sampling.model.features), np.float32)
         x[: len(slots)] = [case.x for case in slots]
-        key = jax.random.fold_in(self.sampling.key, 1)
+        key = jax.random.fold_in(self.sampling.key, ANNEALING)
         place = jnp.asarray([tile, number], jnp.int32)
         return np.asarray(annealed_log_weights(self.sampling.model, jnp.asarray(x), key, place))
