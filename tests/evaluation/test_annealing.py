@@ -91,19 +91,18 @@ def rows(n, seed=4):
 
 
 def test_where_q_is_bad_a_tolerance_brings_the_exact_answer_with_fewer_samples(key):
-    machine = machine_with_a_bad_q()
-    x = rows(12)
+    machine, x, most = machine_with_a_bad_q(), rows(24), 60_000
     exact = log_likelihood(machine, x, method="exact").values
-    score = log_likelihood(machine, x, 30_000, key=key, tolerance=0.2)
-    plain = log_likelihood(machine, x, 30_000, key=key)
+    score = log_likelihood(machine, x, most, key=key, tolerance=0.5)
     annealed = score.runs > 0
-    assert annealed.mean() > 0.5
+    assert annealed.mean() > 0.8
     assert (score.runs[annealed] >= FEWEST_RUNS).all()
-    assert (score.samples <= 30_000).all()
     assert ((score.samples - score.runs * RUN_SAMPLES)[annealed] >= 1000).all()
-    off, plain_off = np.abs(score.values - exact), np.abs(plain.values - exact)
-    assert off[annealed].mean() < plain_off[annealed].mean()
-    assert (off[annealed] <= 4 * score.standard_errors[annealed] - score.biases[annealed]).all()
+    assert score.samples.mean() < most / 3
+    assert (score.standard_errors <= 0.5).all()
+    off = score.values - exact
+    assert (np.abs(off) <= 4 * score.standard_errors - score.biases).all()
+    assert abs(off.mean()) <= score.monte_carlo_error
     assert score.to_dict()["annealed_examples"] == annealed.sum()
 
 

@@ -27,6 +27,10 @@ ANNEALING = 2**31 - 1
 FEWEST_RUNS = 4
 """Fewer say nothing about how much runs differ."""
 
+USUAL_COUNTS = 4
+"""Runs that the spread of the tile's other examples counts for, beside an example's own: four
+runs that happen to agree must not pass for a small error."""
+
 
 @dataclass(eq=False)
 class Case:
@@ -42,27 +46,31 @@ class Case:
         return self.gathered.count + len(self.runs) * RUN_SAMPLES
 
     @property
-    def relative_variance(self) -> float:
-        """Of the runs' mean, from the variance s² of their logarithms: those are nearly normal.
+    def spread(self) -> float:
+        """The variance of its runs' logarithms."""
+        return float(np.var(self.runs, ddof=1))
 
-        A log-normal weight has e^(s²) − 1; two terms of that are enough, and do not explode
+    def relative_variance(self, usual: float) -> float:
+        """Of the runs' mean, where `usual` is the spread of examples like this one.
+
+        A log-normal weight has e^s − 1; two terms of that are enough, and do not explode
         where a few runs happen to lie far apart.
         """
-        spread = float(np.var(self.runs, ddof=1))
-        return (spread + spread**2 / 2) / len(self.runs)
+        runs = len(self.runs)
+        spread = ((runs - 1) * self.spread + USUAL_COUNTS * usual) / (runs - 1 + USUAL_COUNTS)
+        return (spread + spread**2 / 2) / runs
 
-    def settled(self, tolerance: float) -> bool:
+    def settled(self, tolerance: float, usual: float) -> bool:
         """Whether standard error and bias are below it, plus two standard errors of their own."""
-        if len(self.runs) < FEWEST_RUNS:
-            return False
-        variance = self.relative_variance * (1 + 2 * (2 / (len(self.runs) - 1)) ** 0.5)
+        known = len(self.runs) - 1 + USUAL_COUNTS
+        variance = self.relative_variance(usual) * (1 + 2 * (2 / known) ** 0.5)
         return max(variance**0.5, variance / 2) <= tolerance
 
-    def records(self) -> Records:
+    def records(self, usual: float) -> Records:
         """Its line: of the runs where there are any."""
         records = self.gathered.records()
         if self.runs:
-            variance = self.relative_variance
+            variance = self.relative_variance(usual)
             records["value"] = logsumexp(self.runs) - np.log(len(self.runs))
             records["standard_error"] = variance**0.5
             records["bias"] = -variance / 2
@@ -114,7 +122,8 @@ class AdaptiveSampling(Evaluator):
             log_weights = self._run(slots, tile, number)
             for case, log_weight in zip(slots, log_weights, strict=False):
                 case.runs.append(float(log_weight))
-        return np.concatenate([case.records() for case in cases])
+        usual = _usual_spread(heavy)
+        return np.concatenate([case.records(usual) for case in cases])
 
     def _leave(self, gathered: Gathered) -> bool:
         return gathered.within(self.tolerance) or self._needs_annealing(gathered)
@@ -126,7 +135,8 @@ class AdaptiveSampling(Evaluator):
     def _rounds(self, cases: Sequence[Case], stop: Event) -> Iterator[list[Case]]:
         """Which examples get the runs of each call, as long as there are some that need them."""
         while not stop.is_set():
-            open_cases = [case for case in cases if self._wants_a_run(case)]
+            usual = _usual_spread(cases)
+            open_cases = [case for case in cases if self._wants_a_run(case, usual)]
             if not open_cases:
                 return
             rounds = max(1, SLOTS // len(open_cases))
@@ -140,9 +150,11 @@ class AdaptiveSampling(Evaluator):
                 if turn < runs
             ]
 
-    def _wants_a_run(self, case: Case) -> bool:
+    def _wants_a_run(self, case: Case, usual: float) -> bool:
+        if len(case.runs) < FEWEST_RUNS:
+            return True
         affordable = case.samples + RUN_SAMPLES <= self.sampling.tiling.total
-        return affordable and not case.settled(self.tolerance)
+        return affordable and not case.settled(self.tolerance, usual)
 
     def _run(self, slots: Sequence[Case], tile: int, number: int) -> npt.NDArray[Any]:
         """One run for each slot; empty ones are filled up, so that one shape is compiled."""
@@ -151,3 +163,8 @@ class AdaptiveSampling(Evaluator):
         key = jax.random.fold_in(self.sampling.key, ANNEALING)
         place = jnp.asarray([tile, number], jnp.int32)
         return np.asarray(annealed_log_weights(self.sampling.model, jnp.asarray(x), key, place))
+
+
+def _usual_spread(cases: Sequence[Case]) -> float:
+    known = [case.spread for case in cases if len(case.runs) > 1]
+    return float(np.mean(known)) if known else 0.0
