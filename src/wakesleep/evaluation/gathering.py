@@ -46,8 +46,7 @@ class Gathered:
     @property
     def hopeless(self) -> npt.NDArray[np.bool_]:
         """Which examples have a heavy tail, and hardly any sample that counts."""
-        few = self.sums.effective_samples < FEW_COUNT * self.count
-        return (self.tail.pareto_k() > UNRELIABLE) & few
+        return self._hopeless(self.tail.pareto_k())
 
     def records(self) -> Records:
         """One line per example."""
@@ -69,4 +68,8 @@ class Gathered:
         if gains is None:
             return plain
         to_come = np.maximum(plain, gain_to_come(gains, pareto_k))
-        return np.where(self.hopeless, to_come, plain)
+        return np.where(self._hopeless(pareto_k), to_come, plain)
+
+    def _hopeless(self, pareto_k: Values) -> npt.NDArray[np.bool_]:
+        few = self.sums.effective_samples < FEW_COUNT * self.count
+        return (pareto_k > UNRELIABLE) & few

@@ -173,11 +173,13 @@ class LogLikelihood:
         """Read what `save` wrote as .npz."""
         try:
             with np.load(path, allow_pickle=False) as archive:
-                columns = {name: archive[name] for name in RECORD.names or ()}
+                # Version 0.1 knew no annealed runs, and kept no number of them.
+                kept = [name for name in RECORD.names or () if name != "runs" or name in archive]
+                columns = {name: archive[name] for name in kept}
                 method = str(archive["method"])
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"{path} is no saved evaluation: {error}") from error
-        records = np.empty(len(columns["value"]), RECORD)
+        records = np.zeros(len(columns["value"]), RECORD)
         for name, column in columns.items():
             records[name] = column
         return cls(records, method)
