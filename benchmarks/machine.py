@@ -36,8 +36,10 @@ def median_seconds(work: Callable[[], Any], repetitions: int) -> float:
 def provenance() -> dict[str, Any]:
     """Command, commit, machine and its load, for the results file."""
     found = provenance_of.machine()
+    # Of a file its name is enough: where it lies is this machine's business.
+    arguments = [Path(text).name if "/" in text else text for text in sys.argv[1:]]
     return {
-        "command": f"python -m {_module()} {' '.join(sys.argv[1:])}".strip(),
+        "command": f"python -m {_module()} {' '.join(arguments)}".strip(),
         "commit": provenance_of.commit(),
         "load_before": found.pop("load"),
         **found,
