@@ -12,6 +12,7 @@ importance weight like any other, from a proposal that has seen the posterior.
 """
 
 import math
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -76,11 +77,9 @@ def _resampled(
     found = jax.vmap(jnp.searchsorted)(cumulative, points)
     chosen = jnp.where(uneven[:, None], jnp.minimum(found, n - 1), jnp.arange(n))
 
-    def pick(values: Array) -> Array:
-        index = chosen.reshape(*chosen.shape, *(1,) * (values.ndim - 2))
-        return jnp.take_along_axis(values, index, axis=1)
-
-    return jax.tree.map(pick, particles)
+    return jax.tree.map(
+        lambda values: jnp.take_along_axis(values, _as_wide(chosen, values), axis=1), particles
+    )
 
 
 def _sweep(
@@ -99,13 +98,7 @@ def _sweep(
         log_ratio += (1 - beta) * (proposed.log_q - particles.log_q)
         threshold = jax.random.exponential(key_accept, log_ratio.shape)
         accepted = log_ratio > -threshold
-        particles = jax.tree.map(
-            lambda new, old, accepted=accepted: jnp.where(
-                accepted.reshape(*accepted.shape, *(1,) * (new.ndim - 2)), new, old
-            ),
-            proposed,
-            particles,
-        )
+        particles = jax.tree.map(partial(_choose, accepted), proposed, particles)
     return particles
 
 
@@ -151,3 +144,12 @@ def _log_prob_of(
     which: Bool[Array, "B N H"], units: Float[Array, "B N H"], logits: Float[Array, "B M H"]
 ) -> Float[Array, "B N"]:
     return -jnp.where(which, softplus(jnp.where(units > 0, -logits, logits)), 0.0).sum(-1)
+
+
+def _choose(which: Bool[Array, "B N"], new: Array, old: Array) -> Array:
+    return jnp.where(_as_wide(which, new), new, old)
+
+
+def _as_wide(values: Array, like: Array) -> Array:
+    """`[B, N]` to `[B, N, 1]` where units follow."""
+    return values.reshape(*values.shape, *(1,) * (like.ndim - values.ndim))
