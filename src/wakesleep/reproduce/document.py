@@ -15,7 +15,8 @@ INTRODUCTION = """\
 Made by `wakesleep reproduce --docs docs` from the files in `results/` alone; nothing here is typed
 by hand. NLL is in nats per example on the whole test set, estimated with K samples per example
 unless K is "exact"; ± is half the 95% interval (choice of test examples, Monte-Carlo noise and
-estimated bias together). Every row names the command that makes it:
+estimated bias together). Annealed examples are those whose samples of q were too uneven: they were
+moved from q to p in small steps, and every state so visited counts as a sample. Every row names the command that makes it:
 `wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed and machine. A lower
 NLL is better, so a negative difference is a gain over the paper.
 """
@@ -99,7 +100,10 @@ def _samples(found: Mapping[str, Any]) -> str:
     mean = found["evaluation"]["samples_per_example"]
     if found["tolerance"] is None:
         return f"{found['samples']:,}"
-    return f"up to {found['samples']:,} (tolerance {found['tolerance']:g}; {mean:,.0f} on average)"
+    # Results of version 0.1 know no annealed runs.
+    annealed = found["evaluation"].get("annealed_examples", 0) / found["evaluation"]["examples"]
+    share = f", {annealed:.0%} annealed" if annealed else ""
+    return f"up to {found['samples']:,} (tolerance {found['tolerance']:g}; {mean:,.0f} on average{share})"
 
 
 def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
