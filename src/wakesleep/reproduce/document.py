@@ -16,9 +16,9 @@ Made by `wakesleep reproduce --docs docs` from the files in `results/` alone; no
 by hand. NLL is in nats per example on the whole test set, estimated with K samples per example
 unless K is "exact"; ± is half the 95% interval (choice of test examples, Monte-Carlo noise and
 estimated bias together). Annealed examples are those whose samples of q were too uneven: they were
-moved from q to p in small steps, and every state so visited counts as a sample. Every row names the command that makes it:
-`wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed and machine. A lower
-NLL is better, so a negative difference is a gain over the paper.
+moved from q to p in small steps, and every state so visited counts as a sample. Every row names
+the command that makes it: `wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed
+and machine. A lower NLL is better, so a negative difference is a gain over the paper.
 """
 
 TABLE_HEAD = (
@@ -103,7 +103,8 @@ def _samples(found: Mapping[str, Any]) -> str:
     # Results of version 0.1 know no annealed runs.
     annealed = found["evaluation"].get("annealed_examples", 0) / found["evaluation"]["examples"]
     share = f", {annealed:.0%} annealed" if annealed else ""
-    return f"up to {found['samples']:,} (tolerance {found['tolerance']:g}; {mean:,.0f} on average{share})"
+    spent = f"tolerance {found['tolerance']:g}; {mean:,.0f} on average{share}"
+    return f"up to {found['samples']:,} ({spent})"
 
 
 def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
