@@ -9,7 +9,7 @@ import pytest
 from tests.completion.oracle import completions, frequencies, posterior_draws
 from tests.completion.test_complete import MACHINES, MASKS, X, machine_of
 from tests.oracle import all_bits
-from wakesleep.completion.clamped import draw_missing, is_factorial
+from wakesleep.completion.clamped import draw_missing
 from wakesleep.completion.moves import move
 from wakesleep.completion.population import Particles
 from wakesleep.layers import LAYERS, create_layer, initialisation
@@ -65,8 +65,3 @@ def test_clamped_draws_follow_each_unit_s_own_conditional(kind, key):
     exact = np.exp(np.asarray(jnp.where(MASK, jax.nn.log_sigmoid(signed), 0).sum(-1)))
     assert_same(frequencies(x, np.asarray(fits)), exact, COUNT)
     np.testing.assert_allclose(logits, layer.conditional_logits(x, parents), atol=1e-4)
-
-
-def test_only_layers_of_independent_units_are_factorial(key):
-    kinds = {kind: create_layer(kind, key, 4, 3, initialisation("default")) for kind in LAYERS}
-    assert {kind for kind, layer in kinds.items() if is_factorial(layer)} == {"sbn"}

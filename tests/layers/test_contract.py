@@ -124,3 +124,10 @@ def test_initial_weights_lie_within_the_named_range(kind, init, key):
             start = INITIALISATIONS[init].factorial_bias
             expected = start if (kind, name) == ("sbn", "b") else 0.0
             assert np.all(np.asarray(leaf) == expected)
+
+
+def test_only_layers_whose_units_ignore_each_other_are_factorial(layer):
+    """Judged by listing: the logit of the last unit is the same for every state of the others."""
+    y = parents_of(layer, 1)
+    logits = np.asarray(layer.conditional_logits(all_bits(SIZE), y) + jnp.zeros((2**SIZE, SIZE)))
+    assert layer.is_factorial == (np.ptp(logits[:, -1]) < 1e-6)

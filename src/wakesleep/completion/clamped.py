@@ -1,22 +1,11 @@
 """Drawing some units of a layer while the others are held at what was observed."""
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.layers import Layer
 from wakesleep.numerics import logistic_noise, softplus
-
-
-def is_factorial(layer: Layer) -> bool:
-    """Whether the units are independent given their parents.
-
-    By `Layer.conditional_logits`' contract such a layer's logits lack x's own dimensions.
-    """
-    x = jax.ShapeDtypeStruct((2, layer.size), jnp.float32)
-    y = jax.ShapeDtypeStruct((1, layer.parents), jnp.float32)
-    return jax.eval_shape(layer.conditional_logits, x, y).shape[0] == 1
 
 
 def draw_missing(
@@ -44,7 +33,7 @@ def draw_missing(
         return jnp.where(missing, (logits > noise).astype(x.dtype), x)
 
     logits = logits_of(x)
-    if is_factorial(layer):
+    if layer.is_factorial:
         return redraw(x, logits), logits
 
     def settle(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:

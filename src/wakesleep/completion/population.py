@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep import importance
-from wakesleep.completion.clamped import draw_missing, is_factorial, log_observed
+from wakesleep.completion.clamped import draw_missing, log_observed
 from wakesleep.model import HelmholtzMachine, Latents
 
 
@@ -80,7 +80,7 @@ def expected_bits(
     In an autoregressive layer the weight depends on the bit that was drawn, so only the bit
     itself may be averaged.
     """
-    return jax.nn.sigmoid(logits) if is_factorial(model.p[0]) else x
+    return jax.nn.sigmoid(logits) if model.p[0].is_factorial else x
 
 
 def first_filling(

@@ -131,7 +131,7 @@ def _propose(
     log_q[layer] = q[layer].log_prob(proposed, below)
     if layer + 1 < len(q):
         log_q[layer + 1] = q[layer + 1].log_prob(above, proposed)
-    if q[layer].factorial:
+    if q[layer].is_factorial:
         log_ratio = particles.log_q_terms[layer] - log_q[layer]
     else:
         back = q[layer].conditional_logits(proposed, below)

@@ -2,10 +2,11 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from wakesleep.numerics import bernoulli_log_prob
@@ -29,12 +30,7 @@ class Layer(eqx.Module):
        the four given are the options a user can set in an architecture string.
     3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
     4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
-
-    Attributes:
-        factorial: whether the units are independent given y.
     """
-
-    factorial: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -81,6 +77,13 @@ class Layer(eqx.Module):
     @abc.abstractmethod
     def options(self) -> Options:
         """The options that `create` would need to make this layer's shape again."""
+
+    @property
+    def is_factorial(self) -> bool:
+        """Whether the units are independent given y: their logits then lack x's own dimensions."""
+        x = jax.ShapeDtypeStruct((2, self.size), jnp.float32)
+        y = jax.ShapeDtypeStruct((1, self.parents), jnp.float32)
+        return jax.eval_shape(self.conditional_logits, x, y).shape[0] == 1
 
     def sample(
         self,

@@ -1,7 +1,5 @@
 """The sigmoid belief network layer: independent units given their parents."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -18,8 +16,6 @@ class SBN(Layer):
         W: weights from the parents, `[D, C]`.
         b: biases, `[D]`.
     """
-
-    factorial: ClassVar[bool] = True
 
     W: Float[Array, "D C"]
     b: Float[Array, " D"]
