@@ -16,7 +16,7 @@ from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.gathering import Gathered
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.sampling import ImportanceSampling
-from wakesleep.evaluation.tiles import bytes_of
+from wakesleep.evaluation.tiles import bytes_of, units_scored
 
 SLOTS = 64
 """Annealed runs in one compiled call: with 8 particles each, enough to fill a matrix product."""
@@ -107,9 +107,8 @@ class AdaptiveSampling(Evaluator):
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes."""
-        model = self.sampling.model
-        width = model.features + 2 * sum(model.latent_sizes)
-        return self.sampling.bytes_per_tile + bytes_of(SLOTS * PARTICLES, width)
+        annealed = bytes_of(SLOTS * PARTICLES, units_scored(self.sampling.model))
+        return self.sampling.bytes_per_tile + annealed
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
         """Samples of q for each example, then annealed runs for those that need them."""

@@ -14,7 +14,7 @@ from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.gathering import Gathered
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.tail import tail_length
-from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights
+from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights, units_scored
 from wakesleep.model import HelmholtzMachine
 
 
@@ -34,9 +34,9 @@ class ImportanceSampling(Evaluator):
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes: p's and q's layers, and the tail that is kept."""
-        width = self.model.features + 2 * sum(self.model.latent_sizes)
         rows = self.tiling.examples * self.tiling.samples
-        return bytes_of(rows, width) + 8 * self.tiling.examples * tail_length(self.tiling.total)
+        tail = 8 * self.tiling.examples * tail_length(self.tiling.total)
+        return bytes_of(rows, units_scored(self.model)) + tail
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
         """Draw block after block until all samples are there."""

@@ -32,6 +32,11 @@ def tile_rows(model: HelmholtzMachine) -> int:
     return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * widest)))
 
 
+def units_scored(model: HelmholtzMachine) -> int:
+    """Units of p's and q's layers that a sample passes through."""
+    return model.features + 2 * sum(model.latent_sizes)
+
+
 def bytes_of(rows: int, width: int) -> int:
     """Memory for a tile of so many samples, roughly and from above."""
     return 4 * ARRAYS_ALIVE * rows * width
