@@ -154,6 +154,22 @@ ffi::Error bernoulli_gradient(ffi::ThreadPool pool, Array g, Array x, Array logi
   return ffi::Error::Success();
 }
 
+ffi::Error affine_move(ffi::ThreadPool pool, Array outputs, Array before, Array after,
+                       Array columns, Result moved) {
+  AffineMove args{};
+  args.samples = height(outputs);
+  args.units = width(outputs);
+  args.parents = width(before);
+  args.outputs = outputs.typed_data();
+  args.before = before.typed_data();
+  args.after = after.typed_data();
+  args.columns = columns.typed_data();
+  args.moved = moved->typed_data();
+  PoolWorkers<ffi::ThreadPool> workers(pool);
+  run_affine_move(*kernels, args, workers);
+  return ffi::Error::Success();
+}
+
 }  // namespace
 }  // namespace wakesleep
 
@@ -233,6 +249,15 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_bernoulli_log_prob, wakesleep::bernoulli
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_bernoulli_gradient, wakesleep::bernoulli_gradient,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Arg<Array>()
+                                  .Ret<Array>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_affine_move, wakesleep::affine_move,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<Array>()
                                   .Arg<Array>()
                                   .Arg<Array>()
                                   .Arg<Array>()

@@ -1,4 +1,5 @@
 // Compiled once for each instruction set, which names itself in WAKESLEEP_INSTRUCTION_SET.
+#include "affine.h"
 #include "ar_sbn.h"
 #include "bernoulli.h"
 #include "kernels.h"
@@ -54,6 +55,12 @@ void bernoulli_sample(const BernoulliSample& args, int64_t first, int64_t last, 
   BernoulliDraw(args, scratch).run(first, last);
 }
 
+int64_t affine_scratch(int64_t parents) { return AffineMover::scratch(parents); }
+
+void affine_move(const AffineMove& args, int64_t first, int64_t last, float* scratch) {
+  AffineMover(args, scratch).run(first, last);
+}
+
 }  // namespace
 
 #define WAKESLEEP_STRING_(name) #name
@@ -79,6 +86,8 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     bernoulli_sample,
     bernoulli_rows,
     bernoulli_gradient_part,
+    affine_scratch,
+    affine_move,
 };
 
 }  // namespace wakesleep

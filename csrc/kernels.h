@@ -103,6 +103,17 @@ struct BernoulliGradient {
   float* dlogits;  // [rows, units]
 };
 
+struct AffineMove {
+  int64_t samples;
+  int64_t units;
+  int64_t parents;
+  const float* outputs;  // [samples, units], W before + b
+  const float* before;   // [samples, parents]
+  const float* after;
+  const float* columns;  // [parents, units], W transposed
+  float* moved;          // [samples, units], W after + b
+};
+
 // Counters that give `count` random words: each gives one of the first half and one of the rest.
 constexpr int64_t words_half(int64_t count) { return (count + 1) / 2; }
 
@@ -138,6 +149,9 @@ struct Kernels {
   void (*bernoulli_log_prob)(const BernoulliLogProb&, int64_t first, int64_t last);
   // Columns [first, last) of one row of logits.
   void (*bernoulli_gradient)(const BernoulliGradient&, int64_t row, int64_t first, int64_t last);
+  // Samples [first, last).
+  int64_t (*affine_scratch)(int64_t parents);
+  void (*affine_move)(const AffineMove&, int64_t first, int64_t last, float* scratch);
 };
 
 // The kernels of that name ("avx512", "avx2" or "baseline"), or the best for a null name;

@@ -11,7 +11,7 @@ from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_post
 from wakesleep.architecture import build
 from wakesleep.evaluation import annealing, log_likelihood
 from wakesleep.evaluation.adaptive import FEWEST_RUNS
-from wakesleep.evaluation.annealing import RUN_SAMPLES, annealed_log_weights
+from wakesleep.evaluation.annealing import RUN_SAMPLES, Ends, Particles, annealed_log_weights
 from wakesleep.importance import draw, log_weights
 from wakesleep.model import sample
 
@@ -48,9 +48,10 @@ def test_moves_leave_the_posterior_as_it_is(text, key, monkeypatch):
     index = jax.random.categorical(key_start, jnp.log(posterior), shape=(1, n))
     start = scored(machine, x, tuple(layer[index] for layer in states))
     sweep = eqx.filter_jit(annealing._sweep)
-    particles = start
+    particles, ends = Particles.of(machine, start), Ends.of(machine, x)
     for sweep_key in jax.random.split(key_moves, 50):
-        particles = sweep(machine, x, particles, jnp.float32(1), sweep_key)
+        particles = sweep(machine, ends, particles, jnp.float32(1), sweep_key)
+    particles = particles.scored
     moved = np.mean([np.any(a != b, axis=-1) for a, b in zip(particles.h, start.h, strict=True)])
     joint = np.concatenate(particles.h, axis=-1)[0].astype(int)
     places = joint @ (1 << np.arange(joint.shape[1])[::-1])
@@ -125,15 +126,20 @@ def test_the_same_key_gives_the_same_bits(key):
 def test_resampling_draws_in_proportion(key):
     weights = jnp.log(jnp.array([[0.5, 0.25, 0.125, 0.125] * 2]))
     machine = small_machine("sbn/sbn 2-3")
-    particles = draw(machine, all_bits(4)[3:4], 8, key)
-    marked = particles._replace(h=(jnp.arange(8.0)[None, :, None], *particles.h[1:]))
+    drawn = draw(machine, all_bits(4)[3:4], 8, key)
+    marked = Particles.of(machine, drawn._replace(h=(jnp.ones((1, 8, 3)), *drawn.h[1:])))
+    marked = marked._replace(
+        scored=drawn._replace(h=(jnp.arange(8.0)[None, :, None], *drawn.h[1:]))
+    )
     keys = jax.random.split(key, 2000)
-    one = eqx.filter_jit(lambda k: annealing._resampled(marked, weights, jnp.array([True]), k).h[0])
+    one = eqx.filter_jit(
+        lambda k: annealing._resampled(marked, weights, jnp.array([True]), k).scored.h[0]
+    )
     counts = np.bincount(np.concatenate([np.asarray(one(k)).ravel() for k in keys]).astype(int))
     expected = np.exp(np.asarray(weights[0])) / 2 * 8 * len(keys)
     np.testing.assert_allclose(counts, expected, rtol=0.1)
     kept = annealing._resampled(marked, weights, jnp.array([False]), key)
-    assert (np.asarray(kept.h[0]) == np.asarray(marked.h[0])).all()
+    assert (np.asarray(kept.scored.h[0]) == np.asarray(marked.scored.h[0])).all()
 
 
 def test_annealing_reaches_what_samples_of_q_cannot(key):

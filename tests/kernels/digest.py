@@ -24,9 +24,10 @@ def digest():
         lambda c: kernels.bernoulli_sample(jax.random.key(4), c, (100, 10)), c[:, None]
     )
     independent = (noise, bits, bits_log_prob, *back((bits, bits_log_prob)))
-    results = (logits, *gradients, *drawn, *autoregressive, *independent)
+    moved = kernels.affine_move(c, x, drawn[0], W[:, :150])
+    results = (logits, *gradients, *drawn, *autoregressive, *independent, moved)
     names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
-    names += ["noise", "bits", "bits_log_prob", "bits_dc"]
+    names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved"]
     return dict(zip(names, map(np.asarray, results), strict=True))
 
 

@@ -204,6 +204,27 @@ void fuzz_ar_sbn(const Kernels& kernels, Workers& workers) {
   check("AR-SBN logits", logits, expected);
 }
 
+void fuzz_affine_move(const Kernels& kernels, Workers& workers) {
+  const int64_t samples = between(0, 9), units = between(0, 90), parents = between(0, 70);
+  const double ones[] = {0.0, 0.5, 1.0};
+  const Array W = normal(parents * units, 1), outputs = normal(samples * units, 1);
+  const Array before = bits(samples * parents, 0.5), after = bits(samples * parents, ones[between(0, 2)]);
+  Array moved(samples * units);
+  run_affine_move(kernels,
+                  {samples, units, parents, outputs.data(), before.data(), after.data(), W.data(),
+                   moved.data()},
+                  workers);
+  std::vector<double> expected(outputs.begin(), outputs.end());
+  for (int64_t at = 0; at < samples * units; ++at) {
+    const int64_t n = at / units;
+    for (int64_t j = 0; j < parents; ++j) {
+      const double step = after[n * parents + j] - before[n * parents + j];
+      expected[at] += step * W[j * units + at % units];
+    }
+  }
+  check("moved outputs", moved, expected);
+}
+
 #include "fuzz_bernoulli.h"
 
 int main(int count, char** arguments) {
@@ -225,6 +246,7 @@ int main(int count, char** arguments) {
       const Bits bits;
       fuzz_bernoulli_log_prob(*kernels, bits, workers);
       fuzz_bernoulli_sample(*kernels, bits, workers);
+      fuzz_affine_move(*kernels, workers);
       if (round == 0) fuzz_rare_words(*kernels, workers);
     }
     std::printf("%s: %d rounds right\n", name, rounds);

@@ -74,6 +74,23 @@ def test_broadcasting_over_samples_equals_repeating_the_parents(layer, key):
     np.testing.assert_allclose(flat(grad(layer, y)), flat(grad(layer, repeated)), atol=2e-5)
 
 
+def test_what_is_made_of_the_parents_follows_them(layer, key):
+    """Made once, shared by the samples of an example, and moved to other parents."""
+    y = parents_of(layer, 5, 1)
+    x = layer.sample(key, y, (5, 3))
+    conditioning = layer.conditioning(y)
+    np.testing.assert_allclose(
+        layer.log_prob_given(x, conditioning), layer.log_prob(x, y), rtol=1e-5
+    )
+    logits = layer.logits_given(x, conditioning)
+    np.testing.assert_allclose(logits, layer.conditional_logits(x, y), rtol=1e-5)
+    other = (1 - y).at[:2].set(y[:2])
+    moved = layer.conditioning_after(conditioning, y, other)
+    np.testing.assert_allclose(
+        layer.log_prob_given(x, moved), layer.log_prob(x, other), rtol=1e-5, atol=1e-5
+    )
+
+
 def test_mean_is_the_probability_of_each_unit_given_the_sampled_ones_before_it(layer, key):
     """Averaged over many draws, the first unit's mean is its exact marginal."""
     y = parents_of(layer)

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import ar_sbn_sample
+from wakesleep.kernels import affine_move, ar_sbn_sample
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
@@ -54,7 +54,26 @@ class ARSBN(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """All logits at once: with x known, the recurrence is a masked matrix product."""
-        return x @ jnp.tril(self.S, -1).T + affine(y, self.W, self.b)
+        return self.logits_given(x, self.conditioning(y))
+
+    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch D"]:
+        """What parents and biases give each logit."""
+        return affine(y, self.W, self.b)
+
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch D"]
+    ) -> Float[Array, "... D"]:
+        """The recurrence with the parents' part known."""
+        return x @ jnp.tril(self.S, -1).T + conditioning
+
+    def conditioning_after(
+        self,
+        conditioning: Float[Array, "*batch D"],
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> Float[Array, "*batch D"]:
+        """W y + b, from one y to another."""
+        return affine_move(conditioning, before, after, self.W)
 
     def sample_with_log_prob(
         self,
@@ -63,7 +82,7 @@ class ARSBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
-        c = affine(y, self.W, self.b)
+        c = self.conditioning(y)
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
         x, logits = ar_sbn_sample(noise, c, self.S)
         return x, bernoulli_log_prob(x, logits)

@@ -12,6 +12,8 @@ from jaxtyping import Array, Float, Key
 from wakesleep.numerics import bernoulli_log_prob
 
 Options = Mapping[str, Any]
+Conditioning = Any
+"""A tree of arrays that only the layer itself reads."""
 
 
 class Layer(eqx.Module):
@@ -30,6 +32,8 @@ class Layer(eqx.Module):
        the four given are the options a user can set in an architecture string.
     3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
     4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
+    5. For speed where one layer's units move while their parents stay, and the other way
+       round: `conditioning`, `logits_given` and `conditioning_after`.
     """
 
     @property
@@ -77,6 +81,31 @@ class Layer(eqx.Module):
     @abc.abstractmethod
     def options(self) -> Options:
         """The options that `create` would need to make this layer's shape again."""
+
+    def conditioning(self, y: Float[Array, "*batch C"]) -> Conditioning:
+        """All that the layer makes of its parents alone, however little that is."""
+        return y
+
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
+    ) -> Float[Array, "... D"]:
+        """`conditional_logits` of parents whose conditioning is known."""
+        return self.conditional_logits(x, conditioning)
+
+    def conditioning_after(
+        self,
+        conditioning: Conditioning,
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> Conditioning:
+        """The conditioning of `after`, given that of `before`; made for few differences."""
+        return self.conditioning(after)
+
+    def log_prob_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
+    ) -> Float[Array, "*batch"]:
+        """`log_prob` of parents whose conditioning is known."""
+        return bernoulli_log_prob(x, self.logits_given(x, conditioning))
 
     @property
     def is_factorial(self) -> bool:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from wakesleep.kernels import affine_move
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.numerics import affine
@@ -77,7 +78,26 @@ class Deterministic(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """The inner layer's, given the units."""
-        return self.inner.conditional_logits(x, self._units(y))
+        return self.logits_given(x, self.conditioning(y))
+
+    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch U"]:
+        """The units before their nonlinearity."""
+        return affine(y, self.A, self.c)
+
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch U"]
+    ) -> Float[Array, "... D"]:
+        """The inner layer's, given the units before their nonlinearity."""
+        return self.inner.conditional_logits(x, self._units(conditioning))
+
+    def conditioning_after(
+        self,
+        conditioning: Float[Array, "*batch U"],
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> Float[Array, "*batch U"]:
+        """A y + c, from one y to another."""
+        return affine_move(conditioning, before, after, self.A)
 
     def sample_with_log_prob(
         self,
@@ -86,7 +106,7 @@ class Deterministic(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """The inner layer's, given the units."""
-        return self.inner.sample_with_log_prob(key, self._units(y), shape)
+        return self.inner.sample_with_log_prob(key, self._units(self.conditioning(y)), shape)
 
-    def _units(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch U"]:
-        return NONLINEARITIES[self.nonlinearity](affine(y, self.A, self.c))
+    def _units(self, conditioning: Float[Array, "*batch U"]) -> Float[Array, "*batch U"]:
+        return NONLINEARITIES[self.nonlinearity](conditioning)

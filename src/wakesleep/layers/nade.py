@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import nade_logits, nade_sample
+from wakesleep.kernels import affine_move, nade_logits, nade_sample
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
@@ -75,7 +75,34 @@ class NADE(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
-        return nade_logits(x, *self._conditioning(y), self.W, self.V)
+        return self.logits_given(x, self.conditioning(y))
+
+    def conditioning(
+        self, y: Float[Array, "*batch C"]
+    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
+        """What parents and biases give the hidden layer and each logit."""
+        return affine(y, self.U_a, self.a), affine(y, self.U_b, self.b)
+
+    def logits_given(
+        self,
+        x: Float[Array, "*#batch D"],
+        conditioning: tuple[Float[Array, "*#batch H"], Float[Array, "*#batch D"]],
+    ) -> Float[Array, "... D"]:
+        """The pass over the units with the parents' part known."""
+        return nade_logits(x, *conditioning, self.W, self.V)
+
+    def conditioning_after(
+        self,
+        conditioning: tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]],
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
+        """Both affine maps, from one y to another."""
+        hidden, logits = conditioning
+        return (
+            affine_move(hidden, before, after, self.U_a),
+            affine_move(logits, before, after, self.U_b),
+        )
 
     def sample_with_log_prob(
         self,
@@ -85,10 +112,5 @@ class NADE(Layer):
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        x, logits = nade_sample(noise, *self._conditioning(y), self.W, self.V)
+        x, logits = nade_sample(noise, *self.conditioning(y), self.W, self.V)
         return x, bernoulli_log_prob(x, logits)
-
-    def _conditioning(
-        self, y: Float[Array, "*batch C"]
-    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
-        return affine(y, self.U_a, self.a), affine(y, self.U_b, self.b)

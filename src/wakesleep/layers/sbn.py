@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from wakesleep.kernels import affine_move
 from wakesleep.layers.base import Layer, Options
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.numerics import affine, bernoulli_sample
@@ -49,7 +50,26 @@ class SBN(Layer):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "... D"]:
         """W y + b; x plays no part."""
+        return self.conditioning(y)
+
+    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch D"]:
+        """The logits themselves."""
         return affine(y, self.W, self.b)
+
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch D"]
+    ) -> Float[Array, "*#batch D"]:
+        """The conditioning itself."""
+        return conditioning
+
+    def conditioning_after(
+        self,
+        conditioning: Float[Array, "*batch D"],
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> Float[Array, "*batch D"]:
+        """W y + b, from one y to another."""
+        return affine_move(conditioning, before, after, self.W)
 
     def sample_with_log_prob(
         self,
@@ -58,5 +78,5 @@ class SBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """All units at once."""
-        logits = affine(y, self.W, self.b)
+        logits = self.conditioning(y)
         return bernoulli_sample(key, logits, y.shape[:-1] if shape is None else shape)
