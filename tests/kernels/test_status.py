@@ -45,3 +45,11 @@ def test_a_value_that_means_nothing(monkeypatch):
 
 def test_other_types_than_float32_go_to_the_reference():
     assert not native.serves(jnp.zeros(3, jnp.float16))
+
+
+@pytest.mark.skipif(native.status().in_use != "native", reason="needs the compiled kernels")
+def test_a_library_older_than_the_code(monkeypatch):
+    monkeypatch.delenv("WAKESLEEP_KERNELS", raising=False)
+    monkeypatch.setattr(native, "_TARGETS", ("a_kernel_of_tomorrow",))
+    with pytest.raises(UsageError, match="install wakesleep again"):
+        native.status()

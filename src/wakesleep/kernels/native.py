@@ -81,7 +81,12 @@ def _load(instruction_set: str) -> str:
             f"{VARIABLE}={instruction_set}, but this processor or build has no such instructions"
         )
     for target in _TARGETS:
-        handler = jax.ffi.pycapsule(getattr(library, f"wakesleep_{target}"))
+        symbol = getattr(library, f"wakesleep_{target}", None)
+        if symbol is None:
+            raise UsageError(
+                "the compiled kernels are older than their callers: install wakesleep again"
+            )
+        handler = jax.ffi.pycapsule(symbol)
         jax.ffi.register_ffi_target(f"wakesleep_{target}", handler, platform="cpu")
     return str(chosen.decode())
 
