@@ -125,8 +125,9 @@ void run_nade_gradient(const Kernels& kernels, NadeGradient args, Workers& worke
   });
   args.ones = ones;
   const int64_t vectors = parts(shape.hidden, kernels.lanes);
-  in_parts(workers, vectors, kernels.max_gradient_vectors, [&](int64_t first, int64_t last) {
-    kernels.nade_gradient(args, first, last, task_scratch(kernels.nade_gradient_scratch(shape)));
+  const int64_t most = kernels.nade_gradient_vectors(args.x.repeat);
+  in_parts(workers, vectors, most, [&](int64_t first, int64_t last) {
+    kernels.nade_gradient(args, first, last, task_scratch(kernels.nade_gradient_scratch()));
   });
 }
 

@@ -35,14 +35,29 @@ void nade_ones(const NadeGradient& args, int64_t first, int64_t last, uint64_t* 
   }
 }
 
-int64_t nade_gradient_scratch(const NadeShape& shape) {
-  return NadeReverse<kMaxGradientVectors>::scratch(shape);
+constexpr int max_gradient_vectors(int group) {
+  return group == 1 ? kMaxGradientVectors : kMaxGroupedVectors;
 }
 
-template <int M>
+int64_t nade_gradient_vectors(int64_t repeat) {
+  return max_gradient_vectors(static_cast<int>(group_size(repeat)));
+}
+
+int64_t nade_gradient_scratch() { return NadeReverse<kMaxGradientVectors, 1>::scratch(); }
+
+template <int M, int G>
 void nade_gradient_columns(const NadeGradient& args, int64_t first, int64_t last, float* scratch) {
-  if (last - first == M) return NadeReverse<M>(args, first, scratch).run();
-  if constexpr (M > 1) nade_gradient_columns<M - 1>(args, first, last, scratch);
+  static_assert(NadeReverse<M, G>::scratch() <= NadeReverse<kMaxGradientVectors, 1>::scratch());
+  if (last - first == M) return NadeReverse<M, G>(args, first, scratch).run();
+  if constexpr (M > 1) nade_gradient_columns<M - 1, G>(args, first, last, scratch);
+}
+
+template <int G>
+void nade_gradient(const NadeGradient& args, int64_t first, int64_t last, float* scratch) {
+  if (group_size(args.x.repeat) == G) {
+    return nade_gradient_columns<max_gradient_vectors(G), G>(args, first, last, scratch);
+  }
+  if constexpr (G > 1) nade_gradient<G - 1>(args, first, last, scratch);
 }
 
 int64_t ar_sbn_scratch(int64_t units) { return ArSbnDraw::scratch(units); }
@@ -72,13 +87,13 @@ extern const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET);
 const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     WAKESLEEP_STRING(WAKESLEEP_INSTRUCTION_SET),
     kLanes,
-    kMaxGradientVectors,
     nade_prepare,
     nade_forward_scratch,
     nade_forward,
     nade_ones,
+    nade_gradient_vectors,
     nade_gradient_scratch,
-    nade_gradient_columns<kMaxGradientVectors>,
+    nade_gradient<kMaxGradientGroup>,
     ar_sbn_scratch,
     ar_sbn_sample,
     write_noise,

@@ -125,7 +125,6 @@ constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
 struct Kernels {
   const char* name;
   int64_t lanes;
-  int64_t max_gradient_vectors;
 
   // Tiles [first, last) of padded_V, factors and bounded.
   void (*nade_prepare)(const NadeForward&, int64_t first, int64_t last);
@@ -134,8 +133,9 @@ struct Kernels {
   void (*nade_forward)(const NadeForward&, int64_t first, int64_t last, float* scratch);
   // Samples [first, last) of x as bits.
   void (*nade_ones)(const NadeGradient&, int64_t first, int64_t last, uint64_t* ones);
-  // Vectors [first, last) of the hidden columns, at most max_gradient_vectors.
-  int64_t (*nade_gradient_scratch)(const NadeShape&);
+  // Vectors [first, last) of the hidden columns, at most as many as an x of `repeat` samples allows.
+  int64_t (*nade_gradient_vectors)(int64_t repeat);
+  int64_t (*nade_gradient_scratch)();
   void (*nade_gradient)(const NadeGradient&, int64_t first, int64_t last, float* scratch);
   // Samples [first, last), at most kArSbnBlock.
   int64_t (*ar_sbn_scratch)(int64_t units);

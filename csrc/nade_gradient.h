@@ -7,7 +7,9 @@
 //
 // No hidden column needs any other, so a task is a range of columns with all its samples, and
 // nothing is summed across threads. Within it a tile of units stays in cache while every sample
-// walks through it. As forwards, the hidden layer is exp(-a) until a sample turns additive.
+// walks through it. Samples of one example (x the same, a different) cross their ones together:
+// they walk in groups that share each row of V and dV. As forwards, the hidden layer is exp(-a)
+// until a sample turns additive, here with its whole group.
 #pragma once
 
 #include "hidden.h"
@@ -17,38 +19,49 @@
 namespace wakesleep {
 namespace {
 
-// How columns are divided is part of the result's bits (a sample turns additive in all columns
-// of a task), so it depends on nothing but the instruction set and the hidden width.
+// How columns are divided is part of the result's bits (a group turns additive in all columns
+// of a task), so it depends on nothing but the instruction set and the shapes.
+constexpr int kMaxGradientGroup = 5;
 constexpr int kMaxGradientVectors = kRegisters == 32 ? 4 : 2;
+constexpr int kMaxGroupedVectors = kMaxGradientVectors / 2;
 constexpr int64_t kGradientBlock = 256;  // samples whose walking state is kept at once
 
-template <int M>
+// The smallest groups that are no more than they have to be.
+constexpr int64_t groups_of(int64_t repeat) {
+  return (repeat + kMaxGradientGroup - 1) / kMaxGradientGroup;
+}
+
+constexpr int64_t group_size(int64_t repeat) {
+  return (repeat + groups_of(repeat) - 1) / groups_of(repeat);
+}
+
+template <int M, int G>
 class NadeReverse {
  public:
   static constexpr int64_t kColumns = M * kLanes;
+  static constexpr int64_t kRows = M > 2 ? 16 : 32;  // of a tile, so that it fits the first cache
+  static constexpr int64_t kMaxGroups = kGradientBlock / G;
 
-  static int64_t scratch(const NadeShape& shape) {
-    const int64_t samples = shape.samples < kGradientBlock ? shape.samples : kGradientBlock;
-    return (samples * 4 + kTile * 4) * kColumns;
-  }
+  static constexpr int64_t scratch() { return (kMaxGroups * G * 4 + kRows * 4) * kColumns; }
 
   NadeReverse(const NadeGradient& args, int64_t first_vector, float* scratch)
       : args_(args),
         hidden_(args.shape.hidden),
         column_(first_vector * kLanes),
         V_(scratch),
-        dV_(V_ + kTile * kColumns),
-        factors_(dV_ + kTile * kColumns),
-        dW_(factors_ + kTile * kColumns),
-        walks_(dW_ + kTile * kColumns) {}
+        dV_(V_ + kRows * kColumns),
+        factors_(dV_ + kRows * kColumns),
+        dW_(factors_ + kRows * kColumns),
+        walks_(dW_ + kRows * kColumns) {}
 
   void run() {
-    const int64_t units = args_.shape.units, samples = args_.shape.samples;
-    for (first_ = 0; first_ < samples; first_ += kGradientBlock) {
-      count_ = samples - first_ < kGradientBlock ? samples - first_ : kGradientBlock;
+    const int64_t units = args_.shape.units;
+    const int64_t groups = args_.shape.samples / args_.x.repeat * groups_of(args_.x.repeat);
+    for (first_ = 0; first_ < groups; first_ += kMaxGroups) {
+      count_ = groups - first_ < kMaxGroups ? groups - first_ : kMaxGroups;
       for (int64_t k = 0; k < count_; ++k) start(k);
-      for (from_ = (tiles(units) - 1) * kTile; from_ >= 0; from_ -= kTile) {
-        rows_ = units - from_ < kTile ? units - from_ : kTile;
+      for (from_ = (units - 1) / kRows * kRows; from_ >= 0; from_ -= kRows) {
+        rows_ = units - from_ < kRows ? units - from_ : kRows;
         if (!pack()) leave_products();
         for (int64_t k = 0; k < count_; ++k) additive_[k] ? walk<true>(k) : walk<false>(k);
         unpack();
@@ -58,55 +71,74 @@ class NadeReverse {
   }
 
  private:
-  // A sample's place on its way back.
+  // A group's place on its way back.
   struct Walk {
-    Vec state[M];  // exp(-a), or a once additive
-    Vec s[M];
-    Vec ds[M];
-    Vec da[M];
+    Vec state[G][M];  // exp(-a), or a once additive
+    Vec da[G][M];
+    Vec s[G][M];
+    Vec ds[G][M];
   };
 
   Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
+
+  // The j-th sample of a group, or -1 for a place that is left over.
+  int64_t sample(int64_t k, int j) const {
+    const int64_t repeat = args_.x.repeat, groups = groups_of(repeat);
+    const int64_t example = (first_ + k) / groups, at = (first_ + k) % groups * G + j;
+    return at < repeat ? example * repeat + at : -1;
+  }
 
   void start(int64_t k) {
     Walk& walk = walks(k);
     walk = {};
     additive_[k] = false;
-    const float* last = args_.last + (first_ + k) * hidden_;
-    for (int v = 0; v < M; ++v) {
-      walk.state[v] = clamped_exponential(-load_columns(last, column_ + v * kLanes, hidden_));
-      walk.s[v] = sigmoid_of(walk.state[v]);
+    for (int j = 0; j < G; ++j) {
+      const int64_t n = sample(k, j);
+      for (int v = 0; v < M; ++v) {
+        walk.state[j][v] = n < 0 ? broadcast(1) : clamped_exponential(-last(n, v));
+        walk.s[j][v] = sigmoid_of(walk.state[j][v]);
+      }
     }
     check_range(k, args_.shape.units);
   }
 
+  Vec last(int64_t n, int v) const {
+    return load_columns(args_.last + n * hidden_, column_ + v * kLanes, hidden_);
+  }
+
   void check_range(int64_t k, int64_t seen) {
     const Walk& walk = walks(k);
-    Vec low = walk.state[0], high = low;
-    for (int v = 1; v < M; ++v) {
-      low = smaller(low, walk.state[v]);
-      high = larger(high, walk.state[v]);
+    Vec low = walk.state[0][0], high = low;
+    for (int at = 1; at < G * M; ++at) {
+      low = smaller(low, walk.state[at / M][at % M]);
+      high = larger(high, walk.state[at / M][at % M]);
     }
     if (!all_safe(low, high)) go_additive(k, seen);
   }
 
-  // The pre-activation before unit `seen`, found anew.
+  // The pre-activations before unit `seen`, found anew.
   WAKESLEEP_COLD void go_additive(int64_t k, int64_t seen) {
     additive_[k] = true;
     Walk& walk = walks(k);
-    const float* last = args_.last + (first_ + k) * hidden_;
-    for (int v = 0; v < M; ++v) {
-      walk.state[v] = load_columns(last, column_ + v * kLanes, hidden_);
+    for (int j = 0; j < G; ++j) {
+      const int64_t n = sample(k, j);
+      for (int v = 0; v < M; ++v) walk.state[j][v] = n < 0 ? Vec{} : last(n, v);
     }
+    const float* x = args_.x[sample(k, 0)];
     for (int64_t unit = args_.shape.units - 1; unit >= seen; --unit) {
-      if (args_.x[first_ + k][unit] != 0) subtract(unit, walk);
+      if (x[unit] != 0) subtract(unit, walk);
     }
-    for (int v = 0; v < M; ++v) walk.s[v] = logistic(walk.state[v]);
+    for (int at = 0; at < G * M; ++at) {
+      walk.s[at / M][at % M] = logistic(walk.state[at / M][at % M]);
+    }
   }
 
   void subtract(int64_t unit, Walk& walk) {
     const float* W = args_.W + unit * hidden_;
-    for (int v = 0; v < M; ++v) walk.state[v] -= load_columns(W, column_ + v * kLanes, hidden_);
+    for (int v = 0; v < M; ++v) {
+      const Vec row = load_columns(W, column_ + v * kLanes, hidden_);
+      for (int j = 0; j < G; ++j) walk.state[j][v] -= row;
+    }
   }
 
   void leave_products() {
@@ -153,11 +185,17 @@ class NadeReverse {
 
   template <bool Additive>
   WAKESLEEP_COLD void walk(int64_t k) {
-    const int64_t n = first_ + k, units = args_.shape.units;
-    const float* g = args_.g + n * units + from_;
-    uint32_t ones = args_.ones[n * words(units) + from_ / 64] >> (from_ % 64) & ((1u << kTile) - 1);
-    const bool changes = ones != 0;
+    static constexpr float kNoGradient[kRows] = {};
+    const int64_t units = args_.shape.units, any_sample = sample(k, 0);
+    const float* g[G];
+    for (int j = 0; j < G; ++j) {
+      const int64_t n = sample(k, j);
+      g[j] = n < 0 ? kNoGradient : args_.g + n * units + from_;
+    }
     Walk walk = walks(k);
+    const uint64_t word = args_.ones[any_sample * words(units) + from_ / 64];
+    uint32_t ones = static_cast<uint32_t>(word >> (from_ % 64) & ((uint64_t{1} << kRows) - 1));
+    const bool changes = ones != 0;
     int64_t upper = rows_;
     while (ones) {
       const int64_t row = 31 - __builtin_clz(ones);
@@ -171,16 +209,24 @@ class NadeReverse {
     if (!Additive && changes) check_range(k, from_);
   }
 
-  void segment(const float* g, int64_t from, int64_t to, Walk& walk) {
+  void segment(const float* const (&g)[G], int64_t from, int64_t to, Walk& walk) {
     const float* V = V_;  // members would be read again after every store
     float* dV = dV_;
     for (int64_t row = to - 1; row >= from; --row) {
-      const Vec weight = broadcast(g[row]);
-      for (int v = 0; v < M; ++v) {
-        const int64_t at = row * kColumns + v * kLanes;
-        walk.ds[v] += weight * load(V + at);
-        store(dV + at, load(dV + at) + weight * walk.s[v]);
+      Vec total[M];
+#pragma GCC unroll 4
+      for (int v = 0; v < M; ++v) total[v] = load(dV + row * kColumns + v * kLanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < G; ++j) {
+        const Vec weight = broadcast(g[j][row]);
+#pragma GCC unroll 4
+        for (int v = 0; v < M; ++v) {
+          walk.ds[j][v] += weight * load(V + row * kColumns + v * kLanes);
+          total[v] += weight * walk.s[j][v];
+        }
       }
+#pragma GCC unroll 4
+      for (int v = 0; v < M; ++v) store(dV + row * kColumns + v * kLanes, total[v]);
     }
   }
 
@@ -190,25 +236,34 @@ class NadeReverse {
     float* dW = dW_ + row * kColumns;
     const float* factor = factors_ + row * kColumns;
     if constexpr (Additive) subtract(from_ + row, walk);
+#pragma GCC unroll 4
     for (int v = 0; v < M; ++v) {
-      const int64_t at = v * kLanes;
-      walk.da[v] += walk.ds[v] * (walk.s[v] - walk.s[v] * walk.s[v]);
-      walk.ds[v] = Vec{};
-      store(dW + at, load(dW + at) + walk.da[v]);
-      if constexpr (Additive) {
-        walk.s[v] = logistic(walk.state[v]);
-      } else {
-        walk.state[v] *= load(factor + at);
-        walk.s[v] = sigmoid_of(walk.state[v]);
+      Vec total = load(dW + v * kLanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < G; ++j) {
+        Vec& s = walk.s[j][v];
+        walk.da[j][v] += walk.ds[j][v] * (s - s * s);
+        walk.ds[j][v] = Vec{};
+        total += walk.da[j][v];
+        if constexpr (Additive) {
+          s = logistic(walk.state[j][v]);
+        } else {
+          walk.state[j][v] *= load(factor + v * kLanes);
+          s = sigmoid_of(walk.state[j][v]);
+        }
       }
+      store(dW + v * kLanes, total);
     }
   }
 
   void finish(int64_t k) {
     Walk& walk = walks(k);
-    for (int v = 0; v < M; ++v) {
-      const Vec total = walk.da[v] + walk.ds[v] * (walk.s[v] - walk.s[v] * walk.s[v]);
-      store_columns(args_.da + (first_ + k) * hidden_, column_ + v * kLanes, hidden_, total);
+    for (int at = 0; at < G * M; ++at) {
+      const int64_t n = sample(k, at / M), v = at % M;
+      if (n < 0) continue;
+      const Vec s = walk.s[at / M][v], ds = walk.ds[at / M][v];
+      const Vec total = walk.da[at / M][v] + ds * (s - s * s);
+      store_columns(args_.da + n * hidden_, column_ + v * kLanes, hidden_, total);
     }
   }
 
@@ -217,7 +272,7 @@ class NadeReverse {
   int64_t first_, count_, from_, rows_;
   float *V_, *dV_, *factors_, *dW_;  // a tile of units
   float* walks_;
-  bool additive_[kGradientBlock];
+  bool additive_[kMaxGroups];
 };
 
 }  // namespace

@@ -117,6 +117,20 @@ def test_leading_dimensions_broadcast(x_batch, a_batch, c_batch):
     oracle.assert_round_off(gradients[3], dV)
 
 
+@pytest.mark.parametrize(("examples", "samples"), [(70, 5), (45, 7), (3, 50), (130, 2)])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_samples_that_share_their_bits(examples, samples, scale):
+    """They walk back in groups, of which more are needed than fit at once."""
+    x, a, c, W, V, g = problem(examples * samples, 70, 40, ones=0.3, scale=scale)
+    V = V / scale
+    shared = x[::samples]
+    fold = lambda array: array.reshape(examples, samples, -1)  # noqa: E731
+    _, gradients = logits_and_gradients(shared[:, None], fold(a), fold(c), W, V, fold(g))
+    expected = oracle.nade_gradients(g, np.repeat(shared, samples, axis=0), a, W, V)
+    for actual, wanted in zip(gradients, expected, strict=True):
+        oracle.assert_round_off(actual.reshape(wanted.shape), wanted, 1e-4)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_same_noise_gives_the_references_sample(shape):
     _, a, c, W, V, g = map(jnp.asarray, problem(*shape, scale=0.5))
