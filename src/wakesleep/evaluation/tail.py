@@ -48,18 +48,41 @@ class Tail:
         if length < SMALLEST_TAIL:
             return np.full(len(self.kept), np.nan)
         largest = np.sort(self.kept)[:, -length - 1 :]
-        return np.array([_fit(row) for row in largest])
+        excesses = np.exp(largest[:, 1:] - largest[:, -1:]) - np.exp(
+            largest[:, :1] - largest[:, -1:]
+        )
+        # The fit is scaled by the tail's lower quartile.
+        usable = (excesses[:, _quartile(length)] > 0) & (excesses[:, 0] < excesses[:, -1])
+        found = np.full(len(excesses), np.nan)
+        rows = np.flatnonzero(usable)
+        for part in np.array_split(rows, -(-len(rows) * length // _FIT_ELEMENTS) or 1):
+            found[part] = _pareto_shape(excesses[part])
+        return found
 
 
-def _fit(largest: Values) -> float:
-    """k of one example, from its cutoff and tail in rising order."""
-    # The import takes a second, and many calls never come here.
-    from arviz_stats.base.array import array_stats
+_FIT_ELEMENTS = 1 << 14  # tail weights fitted at once: each meets some fifty candidates
 
-    excess = np.exp(largest[1:] - largest[-1]) - np.exp(largest[0] - largest[-1])
-    # The fit is scaled by the tail's lower quartile.
-    if excess[int(len(excess) / 4 + 0.5) - 1] <= 0 or excess[0] == excess[-1]:
-        return float("nan")
-    # ArviZ's public `psislw` wants all K weights to find the tail that is already here.
-    k, _ = array_stats._gpdfit(excess)
-    return float(k)
+
+def _quartile(length: int) -> int:
+    return int(length / 4 + 0.5) - 1
+
+
+def _pareto_shape(excesses: Values) -> Values:
+    """k of generalised Pareto tails, `[E, n]` in rising order, by Zhang and Stephens (2009).
+
+    The profile likelihood over the one parameter θ that is left, averaged on a grid with their
+    prior, then k given that θ; drawn to ½ with the strength of ten more values, as Vehtari et
+    al. (2024) do.
+    """
+    n = excesses.shape[1]
+    candidates = 30 + int(np.sqrt(n))
+    spread = 1 - np.sqrt(candidates / (np.arange(candidates) + 0.5))
+    theta = spread / (3 * excesses[:, _quartile(n), None]) + 1 / excesses[:, -1:]
+    shapes = np.log1p(-theta[:, :, None] * excesses[:, None, :]).mean(axis=2)
+    profile = n * (np.log(-theta / shapes) - shapes - 1)
+    weights = np.exp(profile - profile.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    weights[weights < 10 * np.finfo(float).eps] = 0
+    best = (weights * theta).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
+    shape = np.log1p(-best * excesses).mean(axis=1)
+    return (n * shape + 10 * 0.5) / (n + 10)
