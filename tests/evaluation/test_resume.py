@@ -6,7 +6,7 @@ import pytest
 from tests.machines import small_machine
 from tests.oracle import all_bits
 from wakesleep.errors import DataError, UsageError
-from wakesleep.evaluation import exact, log_likelihood, workers
+from wakesleep.evaluation import adaptive, exact, log_likelihood, workers
 
 X = np.asarray(all_bits(4), np.uint8)
 
@@ -27,14 +27,15 @@ def interrupt_after(examples, seen=None):
 
 
 FIXED = {"samples": 1100}, X, (4, 9), list(range(10, 17))
-# Under a tolerance progress comes in tiles of 64 examples.
+# Under a tolerance progress comes in tiles, here of 64 examples.
 ADAPTIVE = {"samples": 2100, "tolerance": 0.1}, np.tile(X, (10, 1)), (1, 65), [160]
 
 
 @pytest.mark.parametrize(("options", "x", "stops", "left"), [FIXED, ADAPTIVE])
 def test_interrupted_twice_and_resumed_is_bit_identical(
-    machine, options, x, stops, left, tmp_path, key
+    machine, options, x, stops, left, tmp_path, key, monkeypatch
 ):
+    monkeypatch.setattr(adaptive, "EXAMPLES", 64)
     path = tmp_path / "evaluation.safetensors"
     for examples in stops:
         with pytest.raises(KeyboardInterrupt):

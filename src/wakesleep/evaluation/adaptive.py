@@ -18,8 +18,11 @@ from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.sampling import ImportanceSampling
 from wakesleep.evaluation.tiles import bytes_of, units_scored
 
-SLOTS = 64
-"""Annealed runs in one compiled call: with 8 particles each, enough to fill a matrix product."""
+EXAMPLES = 256
+"""In a tile: even where few of them need annealed runs, these together fill a call."""
+
+SLOTS = (16, 64)
+"""Annealed runs in one compiled call, where they are few and where they are many."""
 
 ANNEALING = 2**31 - 1
 """Folded into the key: no tile of samples has this number."""
@@ -102,24 +105,24 @@ class AdaptiveSampling(Evaluator):
     @property
     def examples(self) -> int:
         """How many examples each call takes."""
-        return SLOTS
+        return EXAMPLES
 
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes."""
-        annealed = bytes_of(SLOTS * PARTICLES, units_scored(self.sampling.model))
+        annealed = bytes_of(SLOTS[-1] * PARTICLES, units_scored(self.sampling.model))
         return self.sampling.bytes_per_tile + annealed
 
     def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
         """Samples of q for each example, then annealed runs for those that need them."""
         cases = [
-            Case(row, self.sampling.gather(row[None], tile * SLOTS + i, stop, self._leave))
+            Case(row, self.sampling.gather(row[None], tile * EXAMPLES + i, stop, self._leave))
             for i, row in enumerate(x)
         ]
         heavy = [case for case in cases if self._needs_annealing(case.gathered)]
-        for number, slots in enumerate(self._rounds(heavy, stop)):
-            log_weights = self._run(slots, tile, number)
-            for case, log_weight in zip(slots, log_weights, strict=False):
+        for number, chosen in enumerate(self._rounds(heavy, stop)):
+            log_weights = self._run(chosen, tile, number)
+            for case, log_weight in zip(chosen, log_weights, strict=False):
                 case.runs.append(float(log_weight))
         usual = _usual_spread(heavy)
         return np.concatenate([case.records(usual) for case in cases])
@@ -132,36 +135,43 @@ class AdaptiveSampling(Evaluator):
         return left >= FEWEST_RUNS * RUN_SAMPLES and bool(gathered.hopeless.any())
 
     def _rounds(self, cases: Sequence[Case], stop: Event) -> Iterator[list[Case]]:
-        """Which examples get the runs of each call, as long as there are some that need them."""
+        """Whose runs each call makes, as long as there are some that need them.
+
+        Runs that cost nothing, since a call is not full without them, are made too.
+        """
         while not stop.is_set():
             usual = _usual_spread(cases)
-            open_cases = [case for case in cases if self._wants_a_run(case, usual)]
-            if not open_cases:
+            wanting = [case for case in cases if self._wants_a_run(case, usual)]
+            if not wanting:
                 return
-            rounds = max(1, SLOTS // len(open_cases))
-            affordable = [
-                (self.sampling.tiling.total - case.samples) // RUN_SAMPLES for case in open_cases
-            ]
-            yield [
+            affordable = [self._affordable(case) for case in wanting]
+            turns = [
                 case
-                for turn in range(rounds)
-                for case, runs in zip(open_cases, affordable, strict=True)
+                for turn in range(max(affordable))
+                for case, runs in zip(wanting, affordable, strict=True)
                 if turn < runs
             ]
+            yield turns[: _slots(len(wanting))]
+
+    def _affordable(self, case: Case) -> int:
+        return (self.sampling.tiling.total - case.samples) // RUN_SAMPLES
 
     def _wants_a_run(self, case: Case, usual: float) -> bool:
         if len(case.runs) < FEWEST_RUNS:
             return True
-        affordable = case.samples + RUN_SAMPLES <= self.sampling.tiling.total
-        return affordable and not case.settled(self.tolerance, usual)
+        return self._affordable(case) > 0 and not case.settled(self.tolerance, usual)
 
-    def _run(self, slots: Sequence[Case], tile: int, number: int) -> npt.NDArray[Any]:
-        """One run for each slot; empty ones are filled up, so that one shape is compiled."""
-        x = np.zeros((SLOTS, self.sampling.model.features), np.float32)
-        x[: len(slots)] = [case.x for case in slots]
+    def _run(self, chosen: Sequence[Case], tile: int, number: int) -> npt.NDArray[Any]:
+        """One run for each; the call is filled up, so that few shapes are compiled."""
+        x = np.zeros((_slots(len(chosen)), self.sampling.model.features), np.float32)
+        x[: len(chosen)] = [case.x for case in chosen]
         key = jax.random.fold_in(self.sampling.key, ANNEALING)
         place = jnp.asarray([tile, number], jnp.int32)
         return np.asarray(annealed_log_weights(self.sampling.model, jnp.asarray(x), key, place))
+
+
+def _slots(wanted: int) -> int:
+    return next((slots for slots in SLOTS if slots >= wanted), SLOTS[-1])
 
 
 def _usual_spread(cases: Sequence[Case]) -> float:
