@@ -59,6 +59,16 @@ def test_the_summary_is_plain_json():
     assert summary["median_effective_samples"] == 25
 
 
+def test_runs_are_not_counted_as_samples():
+    """An annealed example's effective number is one of runs."""
+    records = result().records.copy()
+    records["runs"][2:] = 4
+    expected = np.median(records["effective_samples"][:2])
+    assert LogLikelihood(records, "importance").to_dict()["median_effective_samples"] == expected
+    records["runs"] = 4
+    assert LogLikelihood(records, "importance").to_dict()["median_effective_samples"] is None
+
+
 def test_npz_comes_back_whole(tmp_path):
     path = tmp_path / "scores.npz"
     result().save(path)

@@ -80,8 +80,10 @@ def print_table(found: Mapping[str, Any]) -> None:
     table.add_row("variational bound", number("bound"))
     table.add_section()
     table.add_row("samples per example", f"{found['samples_per_example']:,.0f}")
-    table.add_row("median effective samples", number("median_effective_samples"))
-    table.add_row("examples with Pareto k > 0.7", str(found["unreliable_examples"]))
+    others = ""
     if found["annealed_examples"]:
         table.add_row("examples by annealed runs", str(found["annealed_examples"]))
+        others = " of the others"
+    table.add_row(f"median effective samples{others}", number("median_effective_samples"))
+    table.add_row("examples with Pareto k > 0.7", str(found["unreliable_examples"]))
     Console().print(table)

@@ -145,7 +145,7 @@ class LogLikelihood:
             "bias": self.bias,
             "bound": self.bound,
             "samples_per_example": float(self.samples.mean()),
-            "median_effective_samples": float(np.median(self.effective_samples)),
+            "median_effective_samples": _median(self.effective_samples[self.runs == 0]),
             "largest_pareto_k": _largest(self.pareto_k),
         }
         return {
@@ -201,6 +201,10 @@ class LogLikelihood:
 def _quantile(degrees: float | int) -> float:
     """Student's: half the width of the interval, in standard errors."""
     return float(stdtrit(degrees, (1 + LEVEL) / 2))
+
+
+def _median(values: npt.NDArray[np.float64]) -> float:
+    return float(np.median(values)) if len(values) else float("nan")
 
 
 def _largest(values: npt.NDArray[np.float64]) -> float:
