@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_move, ar_sbn_sample
-from wakesleep.layers.base import Layer, Options
+from wakesleep.kernels import ar_sbn_sample
+from wakesleep.layers.base import Conditioning, Layer, Map, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
 
 class ARSBN(Layer):
@@ -30,9 +30,9 @@ class ARSBN(Layer):
         return self.W.shape[0]
 
     @property
-    def parents(self) -> int:
-        """C."""
-        return self.W.shape[1]
+    def parent_maps(self) -> tuple[Map, ...]:
+        """W y + b, the parents' part of each logit."""
+        return ((self.W, self.b),)
 
     @classmethod
     def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "ARSBN":
@@ -50,30 +50,11 @@ class ARSBN(Layer):
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "... D"]:
-        """All logits at once: with x known, the recurrence is a masked matrix product."""
-        return self.logits_given(x, self.conditioning(y))
-
-    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch D"]:
-        """What parents and biases give each logit."""
-        return affine(y, self.W, self.b)
-
     def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch D"]
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
     ) -> Float[Array, "... D"]:
-        """The recurrence with the parents' part known."""
-        return x @ jnp.tril(self.S, -1).T + conditioning
-
-    def conditioning_after(
-        self,
-        conditioning: Float[Array, "*batch D"],
-        before: Float[Array, "*batch C"],
-        after: Float[Array, "*batch C"],
-    ) -> Float[Array, "*batch D"]:
-        """W y + b, from one y to another."""
-        return affine_move(conditioning, before, after, self.W)
+        """All at once: with x known, the recurrence is a masked matrix product."""
+        return x @ jnp.tril(self.S, -1).T + conditioning[0]
 
     def sample_with_log_prob(
         self,
@@ -82,7 +63,7 @@ class ARSBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
-        c = self.conditioning(y)
+        (c,) = self.conditioning(y)
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
         x, logits = ar_sbn_sample(noise, c, self.S)
         return x, bernoulli_log_prob(x, logits)

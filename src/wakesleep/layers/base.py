@@ -9,11 +9,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.numerics import bernoulli_log_prob
+from wakesleep.kernels import affine_move
+from wakesleep.numerics import affine, bernoulli_log_prob
 
 Options = Mapping[str, Any]
-Conditioning = Any
-"""A tree of arrays that only the layer itself reads."""
+Map = tuple[Float[Array, "M C"], Float[Array, " M"]]
+"""Weights and biases of an affine map of the parents."""
+
+Conditioning = tuple[Float[Array, "... _"], ...]
+"""What each of a layer's maps makes of the parents."""
 
 
 class Layer(eqx.Module):
@@ -27,13 +31,11 @@ class Layer(eqx.Module):
 
     To write a new kind, in a file of its own:
 
-    1. Fields: the parameters; `size` and `parents` read off their shapes.
+    1. Fields: the parameters; `size` read off their shapes.
     2. `create`: draw initial parameters with an `Initialisation`; keyword arguments beyond
        the four given are the options a user can set in an architecture string.
-    3. `conditional_logits`, `sample_with_log_prob`, `with_bias` and `options`.
+    3. `parent_maps`, `logits_given`, `sample_with_log_prob`, `with_bias` and `options`.
     4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
-    5. For speed where one layer's units move while their parents stay, and the other way
-       round: `conditioning`, `logits_given` and `conditioning_after`.
     """
 
     @property
@@ -43,8 +45,8 @@ class Layer(eqx.Module):
 
     @property
     @abc.abstractmethod
-    def parents(self) -> int:
-        """C, the number of units they are conditioned on; 0 for a top layer."""
+    def parent_maps(self) -> tuple[Map, ...]:
+        """The affine maps through which the parents act, at least one."""
 
     @classmethod
     @abc.abstractmethod
@@ -52,12 +54,12 @@ class Layer(eqx.Module):
         """`create(key, size, parents, init, *, …options)`: a layer with initial parameters."""
 
     @abc.abstractmethod
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
     ) -> Float[Array, "... D"]:
-        """The logit of P(x_i = 1 | x_<i, y) for every i.
+        """The logit of P(x_i = 1 | x_<i, y) for every i, given what the maps make of y.
 
-        Where a kind does not depend on x, the result has y's leading dimensions alone.
+        Where a kind does not depend on x, the result has the conditioning's leading dimensions.
         """
 
     @abc.abstractmethod
@@ -82,15 +84,14 @@ class Layer(eqx.Module):
     def options(self) -> Options:
         """The options that `create` would need to make this layer's shape again."""
 
-    def conditioning(self, y: Float[Array, "*batch C"]) -> Conditioning:
-        """All that the layer makes of its parents alone, however little that is."""
-        return y
+    @property
+    def parents(self) -> int:
+        """C, the number of units they are conditioned on; 0 for a top layer."""
+        return self.parent_maps[0][0].shape[1]
 
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
-        """`conditional_logits` of parents whose conditioning is known."""
-        return self.conditional_logits(x, conditioning)
+    def conditioning(self, y: Float[Array, "*batch C"]) -> Conditioning:
+        """All that the layer makes of its parents alone."""
+        return tuple(affine(y, W, b) for W, b in self.parent_maps)
 
     def conditioning_after(
         self,
@@ -98,13 +99,22 @@ class Layer(eqx.Module):
         before: Float[Array, "*batch C"],
         after: Float[Array, "*batch C"],
     ) -> Conditioning:
-        """The conditioning of `after`, given that of `before`; made for few differences."""
-        return self.conditioning(after)
+        """That of `after`, given that of `before`: little work where they differ little."""
+        return tuple(
+            affine_move(made, before, after, W)
+            for made, (W, _) in zip(conditioning, self.parent_maps, strict=True)
+        )
+
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "... D"]:
+        """The logit of P(x_i = 1 | x_<i, y) for every i."""
+        return self.logits_given(x, self.conditioning(y))
 
     def log_prob_given(
         self, x: Float[Array, "*#batch D"], conditioning: Conditioning
     ) -> Float[Array, "*batch"]:
-        """`log_prob` of parents whose conditioning is known."""
+        """`log_prob`, given what the maps make of y."""
         return bernoulli_log_prob(x, self.logits_given(x, conditioning))
 
     @property

@@ -8,10 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_move
-from wakesleep.layers.base import Layer, Options
+from wakesleep.layers.base import Conditioning, Layer, Map, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import affine
 
 NONLINEARITIES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
     {"tanh": jnp.tanh, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu}
@@ -39,9 +37,9 @@ class Deterministic(Layer):
         return self.inner.size
 
     @property
-    def parents(self) -> int:
-        """C."""
-        return self.A.shape[1]
+    def parent_maps(self) -> tuple[Map, ...]:
+        """A y + c, the units before their nonlinearity."""
+        return ((self.A, self.c),)
 
     @classmethod
     def create(
@@ -74,30 +72,11 @@ class Deterministic(Layer):
         """The same layer with the inner layer's bias replaced."""
         return eqx.tree_at(lambda layer: layer.inner, self, self.inner.with_bias(logits))
 
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
     ) -> Float[Array, "... D"]:
         """The inner layer's, given the units."""
-        return self.logits_given(x, self.conditioning(y))
-
-    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch U"]:
-        """The units before their nonlinearity."""
-        return affine(y, self.A, self.c)
-
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch U"]
-    ) -> Float[Array, "... D"]:
-        """The inner layer's, given the units before their nonlinearity."""
-        return self.inner.conditional_logits(x, self._units(conditioning))
-
-    def conditioning_after(
-        self,
-        conditioning: Float[Array, "*batch U"],
-        before: Float[Array, "*batch C"],
-        after: Float[Array, "*batch C"],
-    ) -> Float[Array, "*batch U"]:
-        """A y + c, from one y to another."""
-        return affine_move(conditioning, before, after, self.A)
+        return self.inner.conditional_logits(x, self._units(conditioning[0]))
 
     def sample_with_log_prob(
         self,
@@ -106,7 +85,7 @@ class Deterministic(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """The inner layer's, given the units."""
-        return self.inner.sample_with_log_prob(key, self._units(self.conditioning(y)), shape)
+        return self.inner.sample_with_log_prob(key, self._units(*self.conditioning(y)), shape)
 
-    def _units(self, conditioning: Float[Array, "*batch U"]) -> Float[Array, "*batch U"]:
-        return NONLINEARITIES[self.nonlinearity](conditioning)
+    def _units(self, before: Float[Array, "*batch U"]) -> Float[Array, "*batch U"]:
+        return NONLINEARITIES[self.nonlinearity](before)

@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_move, nade_logits, nade_sample
-from wakesleep.layers.base import Layer, Options
+from wakesleep.kernels import nade_logits, nade_sample
+from wakesleep.layers.base import Conditioning, Layer, Map, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import affine, bernoulli_log_prob, logistic_noise
+from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
 
 class NADE(Layer):
@@ -36,9 +36,9 @@ class NADE(Layer):
         return self.U_b.shape[0]
 
     @property
-    def parents(self) -> int:
-        """C."""
-        return self.U_b.shape[1]
+    def parent_maps(self) -> tuple[Map, ...]:
+        """U_a y + a, into the hidden layer, and U_b y + b, into the logits."""
+        return ((self.U_a, self.a), (self.U_b, self.b))
 
     @classmethod
     def create(
@@ -71,38 +71,12 @@ class NADE(Layer):
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    def logits_given(
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
     ) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
-        return self.logits_given(x, self.conditioning(y))
-
-    def conditioning(
-        self, y: Float[Array, "*batch C"]
-    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
-        """What parents and biases give the hidden layer and each logit."""
-        return affine(y, self.U_a, self.a), affine(y, self.U_b, self.b)
-
-    def logits_given(
-        self,
-        x: Float[Array, "*#batch D"],
-        conditioning: tuple[Float[Array, "*#batch H"], Float[Array, "*#batch D"]],
-    ) -> Float[Array, "... D"]:
-        """The pass over the units with the parents' part known."""
-        return nade_logits(x, *conditioning, self.W, self.V)
-
-    def conditioning_after(
-        self,
-        conditioning: tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]],
-        before: Float[Array, "*batch C"],
-        after: Float[Array, "*batch C"],
-    ) -> tuple[Float[Array, "*batch H"], Float[Array, "*batch D"]]:
-        """Both affine maps, from one y to another."""
         hidden, logits = conditioning
-        return (
-            affine_move(hidden, before, after, self.U_a),
-            affine_move(logits, before, after, self.U_b),
-        )
+        return nade_logits(x, hidden, logits, self.W, self.V)
 
     def sample_with_log_prob(
         self,
@@ -112,5 +86,6 @@ class NADE(Layer):
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
         noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        x, logits = nade_sample(noise, *self.conditioning(y), self.W, self.V)
+        hidden, fixed = self.conditioning(y)
+        x, logits = nade_sample(noise, hidden, fixed, self.W, self.V)
         return x, bernoulli_log_prob(x, logits)

@@ -4,10 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_move
-from wakesleep.layers.base import Layer, Options
+from wakesleep.layers.base import Conditioning, Layer, Map, Options
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import affine, bernoulli_sample
+from wakesleep.numerics import bernoulli_sample
 
 
 class SBN(Layer):
@@ -27,9 +26,9 @@ class SBN(Layer):
         return self.W.shape[0]
 
     @property
-    def parents(self) -> int:
-        """C."""
-        return self.W.shape[1]
+    def parent_maps(self) -> tuple[Map, ...]:
+        """W y + b, the logits themselves."""
+        return ((self.W, self.b),)
 
     @classmethod
     def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "SBN":
@@ -46,30 +45,11 @@ class SBN(Layer):
         """The same layer with b replaced."""
         return eqx.tree_at(lambda layer: layer.b, self, logits)
 
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "... D"]:
-        """W y + b; x plays no part."""
-        return self.conditioning(y)
-
-    def conditioning(self, y: Float[Array, "*batch C"]) -> Float[Array, "*batch D"]:
-        """The logits themselves."""
-        return affine(y, self.W, self.b)
-
     def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Float[Array, "*#batch D"]
-    ) -> Float[Array, "*#batch D"]:
-        """The conditioning itself."""
-        return conditioning
-
-    def conditioning_after(
-        self,
-        conditioning: Float[Array, "*batch D"],
-        before: Float[Array, "*batch C"],
-        after: Float[Array, "*batch C"],
-    ) -> Float[Array, "*batch D"]:
-        """W y + b, from one y to another."""
-        return affine_move(conditioning, before, after, self.W)
+        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
+    ) -> Float[Array, "... D"]:
+        """The conditioning; x plays no part."""
+        return conditioning[0]
 
     def sample_with_log_prob(
         self,
@@ -78,5 +58,5 @@ class SBN(Layer):
         shape: tuple[int, ...] | None = None,
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """All units at once."""
-        logits = self.conditioning(y)
+        (logits,) = self.conditioning(y)
         return bernoulli_sample(key, logits, y.shape[:-1] if shape is None else shape)
