@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -16,26 +14,10 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-
-class _Bar:
-    """Something with a bar that is shown within a `with` block."""
-
-    bar: Progress
-
-    def __enter__(self) -> Self:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
+from wakesleep.bar import Bar
 
 
-class EvaluationProgress(_Bar):
+class EvaluationProgress(Bar):
     """A bar for anything that reports done and total; nothing where there is no terminal."""
 
     def __init__(self, what: str, *, quiet: bool):
@@ -55,7 +37,7 @@ class EvaluationProgress(_Bar):
         self.bar.update(self.task, completed=done, total=total)
 
 
-class DownloadProgress(_Bar):
+class DownloadProgress(Bar):
     """A bar per file, with bytes and speed; nothing where there is no terminal."""
 
     def __init__(self, *, quiet: bool):

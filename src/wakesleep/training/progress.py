@@ -2,15 +2,15 @@
 
 import json
 import sys
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from wakesleep.bar import Bar
 from wakesleep.training.events import EpochDone, EpochRecord, Event, Started, Stepped
 
 
-class TrainingProgress:
+class TrainingProgress(Bar):
     """An observer of `fit`: a bar on a terminal, a line per epoch elsewhere."""
 
     def __init__(self, *, quiet: bool, as_json: bool):
@@ -27,18 +27,6 @@ class TrainingProgress:
         )
         self.lines = not (quiet or as_json or console.is_terminal)
         self.task = self.bar.add_task("training", total=None, numbers="")
-
-    def __enter__(self) -> "TrainingProgress":
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
