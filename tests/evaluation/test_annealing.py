@@ -48,7 +48,8 @@ def test_moves_leave_the_posterior_as_it_is(text, key, monkeypatch):
     index = jax.random.categorical(key_start, jnp.log(posterior), shape=(1, n))
     start = scored(machine, x, tuple(layer[index] for layer in states))
     sweep = eqx.filter_jit(annealing._sweep)
-    particles, ends = Particles.of(machine, start), Ends.of(machine, x)
+    ends = Ends.of(machine, x)
+    particles = Particles.of(machine, ends, start)
     for sweep_key in jax.random.split(key_moves, 50):
         particles = sweep(machine, ends, particles, jnp.float32(1), sweep_key)
     particles = particles.scored
@@ -126,11 +127,10 @@ def test_the_same_key_gives_the_same_bits(key):
 def test_resampling_draws_in_proportion(key):
     weights = jnp.log(jnp.array([[0.5, 0.25, 0.125, 0.125] * 2]))
     machine = small_machine("sbn/sbn 2-3")
-    drawn = draw(machine, all_bits(4)[3:4], 8, key)
-    marked = Particles.of(machine, drawn._replace(h=(jnp.ones((1, 8, 3)), *drawn.h[1:])))
-    marked = marked._replace(
-        scored=drawn._replace(h=(jnp.arange(8.0)[None, :, None], *drawn.h[1:]))
-    )
+    x = all_bits(4)[3:4]
+    drawn = draw(machine, x, 8, key)
+    numbered = drawn._replace(h=(jnp.arange(8.0)[None, :, None], *drawn.h[1:]))
+    marked = Particles.of(machine, Ends.of(machine, x), drawn)._replace(scored=numbered)
     keys = jax.random.split(key, 2000)
     one = eqx.filter_jit(
         lambda k: annealing._resampled(marked, weights, jnp.array([True]), k).scored.h[0]

@@ -46,18 +46,24 @@ class Particles(NamedTuple):
         scored: the states and their log-probabilities.
         down: what p[l], below latent layer l, makes of it; one for each.
         up: what q[l + 1], above latent layer l, makes of it; none for the last.
+        logits: q[l]'s of latent layer l; None where its conditioning already is that.
     """
 
     scored: Draw
     down: tuple[Conditioning, ...]
     up: tuple[Conditioning, ...]
+    logits: tuple[Float[Array, "B N _"] | None, ...]
 
     @classmethod
-    def of(cls, model: HelmholtzMachine, scored: Draw) -> "Particles":
-        """Those states, with every conditioning found anew."""
+    def of(cls, model: HelmholtzMachine, ends: "Ends", scored: Draw) -> "Particles":
+        """Those states, with all that is made of them found anew."""
         down = tuple(p.conditioning(h) for p, h in zip(model.p, scored.h, strict=False))
         up = tuple(q.conditioning(h) for q, h in zip(model.q[1:], scored.h, strict=False))
-        return cls(scored, down, up)
+        logits = tuple(
+            None if q.is_factorial else q.logits_given(h, below)
+            for q, h, below in zip(model.q, scored.h, (ends.up, *up), strict=True)
+        )
+        return cls(scored, down, up, logits)
 
 
 class Ends(NamedTuple):
@@ -82,8 +88,8 @@ def annealed_log_weights(
     """The logarithm of one run's estimate of p(x), for every row."""
     run_key = jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])
     key_start, key_steps = jax.random.split(run_key)
-    particles = Particles.of(model, draw(model, x, PARTICLES, key_start))
     ends = Ends.of(model, x)
+    particles = Particles.of(model, ends, draw(model, x, PARTICLES, key_start))
 
     def step(carry, inputs):  # type: ignore[no-untyped-def]
         particles, log_weights, log_estimate = carry
@@ -159,26 +165,31 @@ def _propose(
     below, units = (ends.x, *h)[layer], h[layer]
     from_below = (ends.up, *particles.up)[layer]
     from_above = (*particles.down, ends.down)[layer + 1]
-    logits = q[layer].logits_given(units, from_below)
+    logits = particles.logits[layer]
+    if logits is None:
+        logits = q[layer].logits_given(units, from_below)
     flips, log_there = bernoulli_sample(key, _flip_logits(units, logits), units.shape[:-1])
     proposed = jnp.abs(units - flips)
 
     log_p, log_q = list(particles.scored.log_p_terms), list(particles.scored.log_q_terms)
-    down, up = list(particles.down), list(particles.up)
+    down, up, carried = list(particles.down), list(particles.up), list(particles.logits)
     down[layer] = p[layer].conditioning_after(down[layer], units, proposed)
     log_p[layer] = p[layer].log_prob_given(below, down[layer])
     log_p[layer + 1] = p[layer + 1].log_prob_given(proposed, from_above)
-    log_q[layer] = q[layer].log_prob_given(proposed, from_below)
-    if layer + 1 < len(q):
-        up[layer] = q[layer + 1].conditioning_after(up[layer], units, proposed)
-        log_q[layer + 1] = q[layer + 1].log_prob_given(h[layer + 1], up[layer])
-    if q[layer].is_factorial:
+    back = q[layer].logits_given(proposed, from_below)
+    log_q[layer] = bernoulli_log_prob(proposed, back)
+    if carried[layer] is None:
         log_ratio = particles.scored.log_q_terms[layer] - log_q[layer]
     else:
-        back = q[layer].logits_given(proposed, from_below)
         log_ratio = bernoulli_log_prob(flips, _flip_logits(proposed, back)) - log_there
+        carried[layer] = back
+    if layer + 1 < len(q):
+        up[layer] = q[layer + 1].conditioning_after(up[layer], units, proposed)
+        above = q[layer + 1].logits_given(h[layer + 1], up[layer])
+        log_q[layer + 1] = bernoulli_log_prob(h[layer + 1], above)
+        carried[layer + 1] = None if carried[layer + 1] is None else above
     scored = Draw((*h[:layer], proposed, *h[layer + 1 :]), tuple(log_p), tuple(log_q))
-    return Particles(scored, tuple(down), tuple(up)), log_ratio
+    return Particles(scored, tuple(down), tuple(up), tuple(carried)), log_ratio
 
 
 def _flip_logits(
