@@ -32,8 +32,8 @@ TEMPERATURES = 128
 SWEEPS = 2
 """Moves of every layer at each temperature."""
 
-SHARE = 0.1
-"""Of a layer's units that a move draws anew; on MNIST about two of 200 then change."""
+SHARE = 0.2
+"""Of a layer's units that a move draws anew; on MNIST about four of 200 then change."""
 
 RUN_SAMPLES = PARTICLES * (1 + TEMPERATURES * SWEEPS)
 """States that p and q score in a run, which is what a sample costs too."""
