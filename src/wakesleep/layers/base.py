@@ -137,7 +137,7 @@ class Layer(eqx.Module):
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
     ) -> Float[Array, "*batch"]:
         """log P(x | y)."""
-        return bernoulli_log_prob(x, self.conditional_logits(x, y))
+        return self.log_prob_given(x, self.conditioning(y))
 
     def mean(
         self,
