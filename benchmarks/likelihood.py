@@ -8,7 +8,6 @@ divides by the rate of a large sgemm measured between the repetitions. The large
 process takes is measured for several K, each in a process of its own.
 """
 
-import itertools
 import json
 import resource
 import statistics
@@ -20,6 +19,7 @@ import jax
 import numpy as np
 
 from benchmarks.machine import provenance, sgemm_rate, write_result
+from benchmarks.work import evaluation_flops
 from wakesleep.architecture import build
 from wakesleep.evaluation import log_likelihood
 
@@ -28,16 +28,6 @@ SAMPLES = 100_000
 EXAMPLES = 8
 REPETITIONS = 7
 MEMORY_SAMPLES = (1_000, 10_000, 100_000, 300_000)
-
-
-def matrix_flops_per_sample(sizes: tuple[int, ...]) -> int:
-    """FLOPs of the matrix products for one sample; `sizes` run from the data upwards.
-
-    p multiplies by every weight matrix once, q by all but the lowest, which sees each
-    example once, whatever K.
-    """
-    products = [2 * below * above for below, above in itertools.pairwise(sizes)]
-    return sum(products) + sum(products[1:])
 
 
 def evaluate(samples: int, examples: int) -> float:
@@ -65,7 +55,7 @@ def main() -> None:
     result = provenance()
     memory = {samples: peak_megabytes(samples) for samples in MEMORY_SAMPLES}
     evaluate(SAMPLES, 1)
-    flops = matrix_flops_per_sample((FEATURES, 200, 200, 200)) * SAMPLES * EXAMPLES
+    flops = evaluation_flops(ARCHITECTURE, FEATURES, EXAMPLES, SAMPLES)
     rates, limits = [], []
     for _ in range(REPETITIONS):
         limits.append(sgemm_rate())

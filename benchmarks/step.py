@@ -6,7 +6,6 @@ Counts the FLOPs of the matrix products alone (random bits, sigmoids, logarithms
 optimiser count as time, not as work) and divides by the rate of a large sgemm in the same run.
 """
 
-import itertools
 import sys
 
 import jax
@@ -14,30 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_result
+from benchmarks.work import step_flops
 from wakesleep.architecture import build
 from wakesleep.recipe import Recipe
 from wakesleep.training.loop import Work, run_steps
 from wakesleep.training.session import build_plan
 from wakesleep.training.snapshot import first_arrays
 
-FEATURES = 784
+ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 STEPS = 200
 REPETITIONS = 9
-
-
-def matrix_flops(sizes: tuple[int, ...], batch: int, samples: int, dreams: int = 1) -> int:
-    """FLOPs of one step's matrix products; `sizes` run from the data upwards.
-
-    Per weight and row two FLOPs forwards and, for learning, two backwards. q's lowest layer
-    sees each example once, whatever K.
-    """
-    total = 0
-    for level, (below, above) in enumerate(itertools.pairwise(sizes)):
-        wake, dream = batch * samples, batch * dreams
-        wake_q = batch if level == 0 else wake
-        rows = 2 * wake + 2 * wake_q + 2 * dream + dream
-        total += 2 * below * above * rows
-    return total
 
 
 def measure(architecture: str, recipe: Recipe) -> float:
@@ -61,12 +46,12 @@ def main() -> None:
     for batch in (25, 100):
         for optimiser, average in (("sgd", 0.0), ("adam", 0.0), ("adam", 0.998)):
             recipe = Recipe(batch_size=batch, samples=5, optimiser=optimiser, average=average)
-            seconds = measure("sbn/sbn 200-200-200", recipe)
+            seconds = measure(ARCHITECTURE, recipe)
             limit = sgemm_rate()
-            rate = matrix_flops((FEATURES, 200, 200, 200), batch, 5) / seconds
+            rate = step_flops(ARCHITECTURE, FEATURES, batch, 5) / seconds
             rows.append(
                 {
-                    "architecture": "sbn/sbn 200-200-200",
+                    "architecture": ARCHITECTURE,
                     "batch": batch,
                     "samples": 5,
                     "optimiser": optimiser,

@@ -118,10 +118,10 @@ class Session:
 
 
 def add_rates(rows: list[Row], limit: float) -> None:
-    """How near the matrix products come to the machine's rate."""
+    """How near the arithmetic comes to the machine's matrix-multiply rate."""
     for row in rows:
         case = Case(*_what(row))
-        if row["ms"] and case.flops:
+        if row["ms"]:
             row["gflops"] = case.flops / row["ms"] / 1e6
             row["fraction_of_sgemm"] = row["gflops"] / limit
 

@@ -4,9 +4,7 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.likelihood import matrix_flops_per_sample
-from benchmarks.step import matrix_flops
-from wakesleep.architecture import parse
+from benchmarks.work import evaluation_flops, step_flops
 
 FEATURES = 784
 EVALUATED = 200
@@ -56,15 +54,10 @@ class Case:
         return self.architecture.startswith("sbn/sbn")
 
     @property
-    def flops(self) -> int | None:
-        """FLOPs of the matrix products of one call; None for NADE, whose work is no product."""
-        if not self.is_sbn:
-            return None
-        sizes = (FEATURES, *parse(self.architecture).latent_sizes)
-        if self.task == "step":
-            return matrix_flops(sizes, self.batch, self.samples)
-        lowest = 2 * sizes[0] * sizes[1] * self.batch
-        return matrix_flops_per_sample(sizes) * self.batch * self.samples + lowest
+    def flops(self) -> int:
+        """The arithmetic of one call."""
+        count = step_flops if self.task == "step" else evaluation_flops
+        return count(self.architecture, FEATURES, self.batch, self.samples)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

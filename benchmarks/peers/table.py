@@ -47,8 +47,8 @@ many times wakesleep's.
   `torch.compile` ("c"). A NADE is a loop over its units there, which is not compiled.
 - Pyro normalises the importance weights over the whole batch and not for each example, so its
   gradients agree for a batch of one only. What it computes per sample is the same work.
-- *of sgemm*: the rate of wakesleep's matrix products over that of one large product,
-  {limit:.0f} GFLOP/s in the same run. A NADE's work is not made of matrix products.
+- *of sgemm*: the rate of wakesleep's arithmetic (products with weights alone, counted by
+  `benchmarks/work.py`) over that of one large matrix product, {limit:.0f} GFLOP/s in the same run.
 """
 
 
