@@ -12,8 +12,8 @@ from wakesleep.reproduce.workshop import Workshop
 INTRODUCTION = """\
 # The paper's results, and ours
 
-Made by `wakesleep reproduce --docs docs` from the files in `results/` alone; nothing here is typed
-by hand. NLL is in nats per example on the whole test set, estimated with K samples per example
+Made by `wakesleep reproduce --docs docs`: every number of a table or figure from the files in
+`results/` alone, the remarks on what was tried from the recipes in `experiments/`. NLL is in nats per example on the whole test set, estimated with K samples per example
 unless K is "exact"; ± is half the 95% interval (choice of test examples, Monte-Carlo noise and
 estimated bias together). Annealed examples are those whose samples of q were too uneven: they were
 moved from q to p in small steps, and every state so visited counts as a sample. Every row names
@@ -59,7 +59,13 @@ def _section(experiment: Experiment, results: Mapping[str, Any]) -> str:
     table = f"{TABLE_HEAD}\n{rows}\n"
     if experiment.kind == "curve" and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
-    return f"{head}\n{_data_line(results)}{table}"
+    return f"{head}\n{_data_line(results)}{table}{_tried(experiment)}"
+
+
+def _tried(experiment: Experiment) -> str:
+    remarks = [f"- {row.name}: {row.tried}" for row in experiment.rows if row.tried]
+    head = "\nTried on the way:\n\n"
+    return head + "\n".join(remarks) + "\n" if remarks else ""
 
 
 def _data_line(results: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@ class Row:
         line: the curve it belongs to.
         source: for figures, (experiment, row) of the model that is looked at.
         seed: of everything random.
+        tried: which other recipes and models it was chosen from, and what they gave.
     """
 
     experiment: str
@@ -55,6 +56,7 @@ class Row:
     line: str | None = None
     source: tuple[str, str] | None = None
     seed: int = 0
+    tried: str = ""
 
     @property
     def slug(self) -> str:
