@@ -164,6 +164,12 @@ def test_rows_not_run_are_shown_as_not_run(workshop, tmp_path):
     assert "| SBN/NADE 200-200 | 91.10 | not run |" in text
 
 
+def test_the_page_says_what_was_tried(workshop):
+    row = workshop.experiment("table3").row("web: RWS-NADE")
+    assert row.tried
+    assert f"- web: RWS-NADE: {row.tried}" in document(workshop).splitlines()
+
+
 def test_the_committed_page_is_made_of_the_committed_results():
     root = Path(__file__).parents[2]
     committed = Workshop(root / "runs", root / "results")
