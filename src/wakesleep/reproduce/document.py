@@ -13,12 +13,13 @@ INTRODUCTION = """\
 # The paper's results, and ours
 
 Made by `wakesleep reproduce --docs docs`: every number of a table or figure from the files in
-`results/` alone, the remarks on what was tried from the recipes in `experiments/`. NLL is in nats per example on the whole test set, estimated with K samples per example
-unless K is "exact"; ± is half the 95% interval (choice of test examples, Monte-Carlo noise and
-estimated bias together). Annealed examples are those whose samples of q were too uneven: they were
-moved from q to p in small steps, and every state so visited counts as a sample. Every row names
-the command that makes it: `wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe,
-seed and machine. A lower NLL is better, so a negative difference is a gain over the paper.
+`results/` alone, the remarks on what was tried from the recipes in `experiments/`. NLL is in nats
+per example on the whole test set, estimated with K samples per example unless K is "exact"; ± is
+half the 95% interval (choice of test examples, Monte-Carlo noise and estimated bias together).
+Annealed examples are those whose samples of q were too uneven: they were moved from q to p in small
+steps, and every state so visited counts as a sample. Every row names the command that makes it:
+`wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed and machine. A lower
+NLL is better, so a negative difference is a gain over the paper.
 """
 
 TABLE_HEAD = (

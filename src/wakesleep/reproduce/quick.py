@@ -21,7 +21,7 @@ def quick(experiment: Experiment) -> Experiment:
 def _family(row: Row) -> object:
     if row.source:
         return row.source
-    kinds = re.sub(r"[\d\s-]+$", "", row.models[0])
+    kinds = re.sub(r"\(.*?\)|[\d\s-]+$", "", row.models[0])
     return kinds, row.x, row.recipe.rate_wake_q, row.recipe.rate_sleep_q
 
 
