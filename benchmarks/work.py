@@ -38,13 +38,10 @@ def forwards(layer: Layer, rows: int, parent_rows: int) -> int:
     return 2 * (parent_weights(layer) * parent_rows + own_weights(layer)[0] * rows)
 
 
-def backwards(layer: Layer, rows: int, parent_rows: int) -> int:
-    """FLOPs of the gradients of its weights."""
-    return 2 * (parent_weights(layer) * parent_rows + own_weights(layer)[1] * rows)
-
-
 def learning(layer: Layer, rows: int, parent_rows: int) -> int:
-    return forwards(layer, rows, parent_rows) + backwards(layer, rows, parent_rows)
+    """FLOPs of scoring them and of the gradients of its weights."""
+    backwards = 2 * (parent_weights(layer) * parent_rows + own_weights(layer)[1] * rows)
+    return forwards(layer, rows, parent_rows) + backwards
 
 
 def parent_weights(layer: Layer) -> int:
@@ -62,7 +59,7 @@ def step_flops(architecture: str, features: int, batch: int, samples: int) -> in
     p = sum(learning(layer, wake, wake) + forwards(layer, batch, batch) for layer in model.p)
     q = sum(
         learning(layer, wake, parent_rows) + learning(layer, batch, batch)
-        for layer, parent_rows in zip(model.q, _parent_rows(model, batch, samples), strict=True)
+        for layer, parent_rows in _with_parent_rows(model, batch, samples)
     )
     return p + q
 
@@ -73,11 +70,11 @@ def evaluation_flops(architecture: str, features: int, batch: int, samples: int)
     p = sum(forwards(layer, drawn, drawn) for layer in model.p)
     q = sum(
         forwards(layer, drawn, parent_rows)
-        for layer, parent_rows in zip(model.q, _parent_rows(model, batch, samples), strict=True)
+        for layer, parent_rows in _with_parent_rows(model, batch, samples)
     )
     return p + q
 
 
-def _parent_rows(model: HelmholtzMachine, batch: int, samples: int) -> list[int]:
-    """q's lowest layer sees each example once, whatever K."""
-    return [batch] + [batch * samples] * (len(model.q) - 1)
+def _with_parent_rows(model: HelmholtzMachine, batch: int, samples: int) -> list[tuple[Layer, int]]:
+    """q's layers; the lowest sees each example once, whatever K."""
+    return [(layer, batch * samples if level else batch) for level, layer in enumerate(model.q)]
