@@ -14,6 +14,8 @@ constexpr int64_t kUnits = 16;                 // of a tile
 constexpr int kTileVectors = kUnits / kLanes;
 
 class ArSbnDraw {
+  using Tile = Vec[kTileVectors];
+
  public:
   // The transposed tile, then each sample's ones as 32-bit integers.
   static int64_t scratch(int64_t units) { return units * (kUnits + kArSbnBlock); }
@@ -42,45 +44,62 @@ class ArSbnDraw {
     }
   }
 
+  // Up to the next one nothing changes, so all that follow are compared with their noise at once.
   void draw(int64_t k, int64_t tile) {
     const int64_t at = (first_ + k) * units_ + tile;
-    alignas(64) float logits[kUnits] = {};
-    std::memcpy(logits, args_.c[first_ + k] + tile, rows_ * sizeof(float));
+    Tile logits, noise;
+    load_tile(args_.c[first_ + k] + tile, logits);
+    load_tile(args_.noise + at, noise);
     add_earlier(k, logits);
-    for (int64_t row = 0; row < rows_; ++row) {
-      const bool one = logits[row] > args_.noise[at + row];
-      args_.drawn[at + row] = one;
-      if (one) absorb(k, tile + row, logits);
+    store_tile(args_.drawn + at, Tile{});
+    uint32_t undecided = (uint32_t{1} << rows_) - 1;
+    while (const uint32_t ones = exceeding(logits, noise) & undecided) {
+      const int row = __builtin_ctz(ones);
+      undecided &= ~uint32_t{1} << row;
+      args_.drawn[at + row] = 1;
+      ones_[k * units_ + found_[k]++] = static_cast<int32_t>(tile + row);
+      add_column(tile + row, logits);
     }
-    std::memcpy(args_.logits + at, logits, rows_ * sizeof(float));
+    store_tile(args_.logits + at, logits);
+  }
+
+  static uint32_t exceeding(const Tile& logits, const Tile& noise) {
+    uint32_t found = 0;
+    for (int v = 0; v < kTileVectors; ++v) found |= lane_bits(logits[v] > noise[v]) << v * kLanes;
+    return found;
+  }
+
+  void load_tile(const float* from, Tile& to) const {
+    alignas(64) float whole[kUnits] = {};
+    if (rows_ < kUnits) from = static_cast<float*>(std::memcpy(whole, from, rows_ * sizeof(float)));
+    for (int v = 0; v < kTileVectors; ++v) to[v] = load(from + v * kLanes);
+  }
+
+  void store_tile(float* to, const Tile& from) const {
+    if (rows_ < kUnits) {
+      std::memcpy(to, &from, rows_ * sizeof(float));
+    } else {
+      std::memcpy(to, &from, kUnits * sizeof(float));
+    }
   }
 
   // Four sums side by side, since one would wait for each addition to finish.
-  void add_earlier(int64_t k, float* logits) {
+  void add_earlier(int64_t k, Tile& logits) {
     const int32_t* ones = ones_ + k * units_;
     const int64_t found = found_[k], even = found / 4 * 4;
-    Vec total[4][kTileVectors] = {};
+    Tile total[4] = {};
     for (int64_t at = 0; at < even; at += 4) {
       for (int lane = 0; lane < 4; ++lane) add_column(ones[at + lane], total[lane]);
     }
     for (int64_t at = even; at < found; ++at) add_column(ones[at], total[at - even]);
     for (int v = 0; v < kTileVectors; ++v) {
-      const Vec earlier = (total[0][v] + total[1][v]) + (total[2][v] + total[3][v]);
-      store(logits + v * kLanes, load(logits + v * kLanes) + earlier);
+      logits[v] += (total[0][v] + total[1][v]) + (total[2][v] + total[3][v]);
     }
   }
 
-  void add_column(int64_t unit, Vec (&total)[kTileVectors]) {
+  void add_column(int64_t unit, Tile& total) const {
     const float* column = columns_ + unit * kUnits;
     for (int v = 0; v < kTileVectors; ++v) total[v] += load(column + v * kLanes);
-  }
-
-  void absorb(int64_t k, int64_t unit, float* logits) {
-    ones_[k * units_ + found_[k]++] = static_cast<int32_t>(unit);
-    const float* column = columns_ + unit * kUnits;
-    for (int v = 0; v < kTileVectors; ++v) {
-      store(logits + v * kLanes, load(logits + v * kLanes) + load(column + v * kLanes));
-    }
   }
 
   const ArSbnSample& args_;

@@ -95,9 +95,22 @@ inline Vec clamp(Vec value, float low, float high) {
   return select(value > broadcast(high), broadcast(high), value);
 }
 
+// Bit i is set where lane i is.
+inline uint32_t lane_bits(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)mask);
+#else
+  uint32_t bits = 0;
+  for (int64_t lane = 0; lane < kLanes; ++lane) bits |= (mask[lane] & 1u) << lane;
+  return bits;
+#endif
+}
+
 inline bool any(Mask mask) {
 #if defined(__AVX512F__)
-  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+  return lane_bits(mask) != 0;
 #elif defined(__AVX2__)
   return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
 #else
