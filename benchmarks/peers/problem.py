@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks import work
 from benchmarks.peers.cases import FEATURES
 from wakesleep import Reweighted, importance
-from wakesleep.architecture import build
 from wakesleep.evaluation.tiles import tile_rows
 from wakesleep.layers import kind_of
 from wakesleep.model import HelmholtzMachine
@@ -55,9 +55,9 @@ class Batch:
     dream_h: list[np.ndarray]
 
 
-@functools.lru_cache
+@functools.cache
 def machine(architecture: str) -> HelmholtzMachine:
-    model = build(architecture, FEATURES, key=jax.random.key(0))
+    model = work.machine(architecture, FEATURES)
     return model.with_visible_mean(jnp.full(FEATURES, ONES))
 
 
