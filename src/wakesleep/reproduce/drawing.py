@@ -27,14 +27,14 @@ def figure_of(
         return bias_figures(next(iter(results.values())))[name]
     if experiment.kind == "samples":
         return _pictures(workshop, experiment, results)
-    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    figure = Figure(figsize=(8.5, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     {"curve": _curve, "test-samples": _test_samples, "learning-curves": _learning_curves}[
         experiment.kind
     ](axes, experiment, results)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     return _png(figure)
 
 
@@ -62,10 +62,18 @@ def _test_samples(axes: Axes, experiment: Experiment, results: Mapping[str, Any]
 
 
 def _learning_curves(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
-    """The supplement's learning curves."""
-    for name, found in results.items():
-        label = f"{name} (K = {found['validation_samples']})"
-        axes.plot(found["epoch"], found["valid_ll"], label=label)
+    """The supplement's learning curves, broken where K changes: values across it do not compare."""
+    for number, (name, found) in enumerate(results.items()):
+        counts = found["validation_samples"]
+        for count in dict.fromkeys(counts):
+            at = [i for i, each in enumerate(counts) if each == count]
+            axes.plot(
+                [found["epoch"][i] for i in at],
+                [found["valid_ll"][i] for i in at],
+                color=f"C{number}",
+                linestyle="-" if count == counts[0] else "--",
+                label=f"{name} (K = {count})",
+            )
     best = max(max(found["valid_ll"]) for found in results.values())
     axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
 

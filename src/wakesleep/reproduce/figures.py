@@ -116,11 +116,11 @@ def _learning_curves(
 ) -> Measurement:
     """The validation log-likelihood after every epoch."""
     records = folder.records()
-    samples = folder.config().recipe.validation_samples
+    counts = [phase.validation_samples for phase in folder.config().recipe.expand()]
     return {
         "epoch": [record["epoch"] for record in records],
         "valid_ll": [round(record["valid_ll"], 3) for record in records],
-        "validation_samples": samples,
+        "validation_samples": [counts[record["phase"] - 1] for record in records],
     }
 
 
