@@ -40,8 +40,9 @@ def figure_of(
 
 def _curve(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
     """Fig. 1A: one line per architecture, with the intervals."""
-    for line in dict.fromkeys(row.line for row in experiment.rows):
-        rows = [row for row in experiment.rows if row.line == line and row.name in results]
+    measured = [row for row in experiment.rows if row.name in results]
+    for line in dict.fromkeys(row.line for row in measured):
+        rows = [row for row in measured if row.line == line]
         found = [results[row.name] for row in rows]
         axes.errorbar(
             [float(row.x or 0) for row in rows],
