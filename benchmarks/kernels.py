@@ -32,8 +32,8 @@ from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
 BATCH, SAMPLES, PIXELS, HIDDEN = 25, 5, 784, 200
 STEPS_PER_CALL = 20
-"""Steps, or draws of a sample, in one compiled loop, as training has them: a draw takes about as
-long as calling a compiled function does."""
+"""Steps, or draws of a sample, in one compiled loop, as training has them: a draw is so short that
+calling a compiled function would be a good part of it."""
 
 Timed = Callable[[], Any]
 Draw = Callable[..., Any]
