@@ -75,6 +75,7 @@ class ArSbnDraw {
     for (int v = 0; v < kTileVectors; ++v) to[v] = load(from + v * kLanes);
   }
 
+  // A size known to the compiler makes the copy of a whole tile a store instead of a call.
   void store_tile(float* to, const Tile& from) const {
     if (rows_ < kUnits) {
       std::memcpy(to, &from, rows_ * sizeof(float));

@@ -162,6 +162,7 @@ def test_rows_not_run_are_shown_as_not_run(workshop, tmp_path):
     write_document(workshop, tmp_path / "docs")
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "| SBN/NADE 200-200 | 91.10 | not run |" in text
+    assert "| rcv1: RWS-NADE | 46.09 | no data here |" in text
 
 
 def test_the_page_says_what_was_tried(workshop):

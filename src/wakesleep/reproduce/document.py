@@ -77,7 +77,7 @@ def _data_line(results: Mapping[str, Any]) -> str:
 def _line(row: Row, found: Mapping[str, Any] | None) -> str:
     paper = "-" if row.paper_nll is None else f"{row.paper_nll:.2f}"
     if found is None:
-        return f"| {row.name} | {paper} | not run | | | | | | |"
+        return f"| {row.name} | {paper} | {row.no_result} | | | | | | |"
     cells = [
         row.name,
         paper,

@@ -39,6 +39,7 @@ class Row:
         line: the curve it belongs to.
         source: for figures, (experiment, row) of the model that is looked at.
         seed: of everything random.
+        no_result: what the tables say of it as long as it has no result.
         tried: which other recipes and models it was chosen from, and what they gave.
     """
 
@@ -56,6 +57,7 @@ class Row:
     line: str | None = None
     source: tuple[str, str] | None = None
     seed: int = 0
+    no_result: str = "not run"
     tried: str = ""
 
     @property
