@@ -49,7 +49,7 @@ class Recipe:
     """That of q's sleep update; 0 switches it off."""
     dreams: int = 1
     """Dreams per example for the sleep update."""
-    weight_decay: float = 0.0
+    weight_decay: float = 0.01
     """Decoupled weight decay, per unit of learning rate."""
     clip: float = 0.0
     """Gradients are scaled down to this global norm; 0 for no limit."""
@@ -177,6 +177,7 @@ RECIPES = {
         optimiser="sgd",
         learning_rate=0.001,
         schedule="constant",
+        weight_decay=0.0,
         average=0.0,
         patience=10,
         init="paper",
