@@ -24,7 +24,9 @@ class Library:
     def __init__(self, case: Case):
         self.case = case
         self.model = machine(case.architecture)
-        self.recipe = Recipe(batch_size=case.batch, samples=case.samples, average=0.0, weight_decay=0.0)
+        self.recipe = Recipe(
+            batch_size=case.batch, samples=case.samples, average=0.0, weight_decay=0.0
+        )
         self.state = first_arrays(self.model, self.recipe).state
         if case.task == "step":
             rows = np.packbits(random_bits(MINIBATCHES, case.batch).astype(np.uint8), axis=-1)
