@@ -32,13 +32,17 @@ def figure_of(
     axes = figure.subplots()
     {"curve": _curve, "test-samples": _test_samples, "learning-curves": _learning_curves}[
         experiment.kind
-    ](axes, experiment, results)
+    ](axes, workshop, experiment, results)
+    if axes.get_xscale() == "log":
+        axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(visible=True, alpha=0.3)
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     return _png(figure)
 
 
-def _curve(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
+def _curve(
+    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+) -> None:
     """Fig. 1A: one line per architecture, with the intervals."""
     measured = [row for row in experiment.rows if row.name in results]
     for line in dict.fromkeys(row.line for row in measured):
@@ -55,14 +59,22 @@ def _curve(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> No
     axes.set(xscale="log", xlabel="training samples K", ylabel="test log-likelihood (nats)")
 
 
-def _test_samples(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
-    """Fig. 2A, the paper's final number as a level where its table gives one."""
-    for name, found in results.items():
-        axes.semilogx(found["counts"], found["log_likelihood"], "o-", label=name)
+def _test_samples(
+    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+) -> None:
+    """Fig. 2A, the paper's final number as a level where its tables give one."""
+    for number, (name, found) in enumerate(results.items()):
+        color = f"C{number}"
+        axes.semilogx(found["counts"], found["log_likelihood"], "o-", color=color, label=name)
+        paper = workshop.source_of(experiment.row(name)).paper_nll
+        if paper is not None:
+            axes.axhline(-paper, color=color, linestyle=":", label=f"the paper's: {-paper:g}")
     axes.set(xlabel="test samples K", ylabel="log-likelihood (nats)")
 
 
-def _learning_curves(axes: Axes, experiment: Experiment, results: Mapping[str, Any]) -> None:
+def _learning_curves(
+    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+) -> None:
     """The supplement's learning curves, broken where K changes: values across it do not compare."""
     for number, (name, found) in enumerate(results.items()):
         counts = found["validation_samples"]
