@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from wakesleep.cli import main
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
+from wakesleep.reproduce import drawing
 from wakesleep.reproduce.document import document, verdict, write_document
 from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.rows import run_row, train_row
@@ -15,6 +17,7 @@ from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
 from wakesleep.storage import load_model
 from wakesleep.training.events import EpochDone
 
+ROOT = Path(__file__).parents[2]
 RECIPE = Recipe(epochs=3, batch_size=100, samples=2, validation_samples=2)
 ROW = Row("mine", "SBN 3", "bars", ("sbn/sbn 3",), recipe=RECIPE, samples=20, paper_nll=9.0)
 FIELDS = {
@@ -26,6 +29,11 @@ FIELDS = {
 @pytest.fixture
 def workshop(tmp_path):
     return Workshop(tmp_path / "runs", tmp_path / "results")
+
+
+@pytest.fixture
+def committed():
+    return Workshop(ROOT / "runs", ROOT / "results")
 
 
 @pytest.fixture
@@ -171,7 +179,21 @@ def test_the_page_says_what_was_tried(workshop):
     assert f"- web: RWS-NADE: {row.tried}" in document(workshop).splitlines()
 
 
-def test_the_committed_page_is_made_of_the_committed_results():
-    root = Path(__file__).parents[2]
-    committed = Workshop(root / "runs", root / "results")
-    assert (root / "docs" / "results.md").read_text() == document(committed)
+def test_figure_2a_has_the_number_of_the_papers_table(workshop):
+    axes = Figure().subplots()
+    found = {"SBN/SBN 200": {"counts": [1, 10], "log_likelihood": [-120.0, -110.0]}}
+    drawing._test_samples(axes, workshop, workshop.experiment("fig2a"), found)
+    assert [-103.1, -103.1] in [list(line.get_ydata()) for line in axes.lines]
+
+
+def test_the_committed_page_is_made_of_the_committed_results(committed):
+    assert (ROOT / "docs" / "results.md").read_text() == document(committed)
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_committed_results_are_of_the_recipes_as_they_stand(name, committed):
+    for row in committed.experiment(name).rows:
+        found = committed.result(row)
+        if found and not row.source:
+            recipes = [recipe.to_dict() for _, recipe in row.candidates().values()]
+            assert found["recipe"] in recipes, row.name
