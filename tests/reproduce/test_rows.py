@@ -197,3 +197,15 @@ def test_committed_results_are_of_the_recipes_as_they_stand(name, committed):
         if found and not row.source:
             recipes = [recipe.to_dict() for _, recipe in row.candidates().values()]
             assert found["recipe"] in recipes, row.name
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts maps as Linux shows them")
+def test_candidates_leave_no_compiled_code_behind(workshop):
+    def train(width: int) -> int:
+        row = dataclasses.replace(ROW, name=str(width), models=(f"sbn/sbn {width}",))
+        train_row(workshop, row, Budget(None))
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    train(4)
+    first, second = train(5), train(6)
+    assert second - first < 200
