@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.machine import provenance, write_result
 from wakesleep.data import PackedBits, load_dataset
 from wakesleep.evaluation import LogLikelihood, log_likelihood
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 from wakesleep.storage import load_model
 
 

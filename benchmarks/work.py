@@ -15,7 +15,7 @@ from wakesleep.layers.ar_sbn import ARSBN
 from wakesleep.layers.base import Layer
 from wakesleep.layers.nade import NADE
 from wakesleep.layers.sbn import SBN
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 
 def own_weights(layer: Layer) -> tuple[int, int]:

@@ -11,7 +11,7 @@ class AffineMover {
  public:
   static int64_t scratch(int64_t parents) { return 2 * parents; }
 
-  AffineMover(const AffineMove& args, float* scratch)
+  AffineMover(const AffineUpdate& args, float* scratch)
       : args_(args),
         columns_(reinterpret_cast<int32_t*>(scratch)),
         steps_(scratch + args.parents) {}
@@ -52,7 +52,7 @@ class AffineMover {
     }
   }
 
-  const AffineMove& args_;
+  const AffineUpdate& args_;
   int32_t* columns_;  // that changed
   float* steps_;
 };

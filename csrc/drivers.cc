@@ -178,9 +178,9 @@ void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& arg
   });
 }
 
-void run_affine_move(const Kernels& kernels, const AffineMove& args, Workers& workers) {
+void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers& workers) {
   in_parts(workers, args.samples, task_rows(args.units), [&](int64_t first, int64_t last) {
-    kernels.affine_move(args, first, last, task_scratch(kernels.affine_scratch(args.parents)));
+    kernels.affine_update(args, first, last, task_scratch(kernels.affine_scratch(args.parents)));
   });
 }
 

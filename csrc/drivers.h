@@ -24,6 +24,6 @@ void run_bernoulli_log_prob(const Kernels& kernels, const BernoulliLogProb& args
 void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& args,
                             Workers& workers);
 
-void run_affine_move(const Kernels& kernels, const AffineMove& args, Workers& workers);
+void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers& workers);
 
 }  // namespace wakesleep

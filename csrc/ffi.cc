@@ -154,9 +154,9 @@ ffi::Error bernoulli_gradient(ffi::ThreadPool pool, Array g, Array x, Array logi
   return ffi::Error::Success();
 }
 
-ffi::Error affine_move(ffi::ThreadPool pool, Array outputs, Array before, Array after,
+ffi::Error affine_update(ffi::ThreadPool pool, Array outputs, Array before, Array after,
                        Array columns, Result moved) {
-  AffineMove args{};
+  AffineUpdate args{};
   args.samples = height(outputs);
   args.units = width(outputs);
   args.parents = width(before);
@@ -166,7 +166,7 @@ ffi::Error affine_move(ffi::ThreadPool pool, Array outputs, Array before, Array 
   args.columns = columns.typed_data();
   args.moved = moved->typed_data();
   PoolWorkers<ffi::ThreadPool> workers(pool);
-  run_affine_move(*kernels, args, workers);
+  run_affine_update(*kernels, args, workers);
   return ffi::Error::Success();
 }
 
@@ -254,7 +254,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_bernoulli_gradient, wakesleep::bernoulli
                                   .Arg<Array>()
                                   .Ret<Array>());
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_affine_move, wakesleep::affine_move,
+XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_affine_update, wakesleep::affine_update,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
                                   .Arg<Array>()

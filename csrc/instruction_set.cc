@@ -72,7 +72,7 @@ void bernoulli_sample(const BernoulliSample& args, int64_t first, int64_t last, 
 
 int64_t affine_scratch(int64_t parents) { return AffineMover::scratch(parents); }
 
-void affine_move(const AffineMove& args, int64_t first, int64_t last, float* scratch) {
+void affine_update(const AffineUpdate& args, int64_t first, int64_t last, float* scratch) {
   AffineMover(args, scratch).run(first, last);
 }
 
@@ -102,7 +102,7 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     bernoulli_rows,
     bernoulli_gradient_part,
     affine_scratch,
-    affine_move,
+    affine_update,
 };
 
 }  // namespace wakesleep

@@ -103,7 +103,7 @@ struct BernoulliGradient {
   float* dlogits;  // [rows, units]
 };
 
-struct AffineMove {
+struct AffineUpdate {
   int64_t samples;
   int64_t units;
   int64_t parents;
@@ -151,7 +151,7 @@ struct Kernels {
   void (*bernoulli_gradient)(const BernoulliGradient&, int64_t row, int64_t first, int64_t last);
   // Samples [first, last).
   int64_t (*affine_scratch)(int64_t parents);
-  void (*affine_move)(const AffineMove&, int64_t first, int64_t last, float* scratch);
+  void (*affine_update)(const AffineUpdate&, int64_t first, int64_t last, float* scratch);
 };
 
 // The kernels of that name ("avx512", "avx2" or "baseline"), or the best for a null name;

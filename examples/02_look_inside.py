@@ -10,10 +10,10 @@ from pathlib import Path
 import jax
 
 import wakesleep as ws
-from wakesleep.model import sample_means
+from wakesleep.models.helmholtz import sample_means
 from wakesleep.report.fields import generative_fields, scaled, strongest
-from wakesleep.report.latents import latent_use
 from wakesleep.report.pictures import SIGNED, layout, save_canvas
+from wakesleep.runs.latent_use import latent_use
 
 
 def main() -> None:

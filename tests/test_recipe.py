@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wakesleep.config import DataConfig, RunConfig, read_config
 from wakesleep.errors import UsageError
 from wakesleep.recipe import RECIPES, Recipe, load_recipe
+from wakesleep.runs.config import DataConfig, RunConfig, read_config
 
 
 def test_phases_override_one_after_another():

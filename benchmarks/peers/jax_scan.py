@@ -76,7 +76,7 @@ def sample_q(machine: Machine, key: Array, x: Array, samples: int) -> list[Array
     return h
 
 
-def sample_p(machine: Machine, key: Array, count: int) -> tuple[Array, list[Array]]:
+def dream(machine: Machine, key: Array, count: int) -> tuple[Array, list[Array]]:
     values, parents = [], None
     keys = jax.random.split(key, len(machine["p"]))
     for layer, layer_key in zip(reversed(machine["p"]), keys, strict=True):
@@ -107,7 +107,7 @@ def train_step(
 ) -> tuple[Machine, Any]:
     wake_key, sleep_key = jax.random.split(key)
     h = sample_q(machine, wake_key, x, samples)
-    gradients = jax.grad(loss)(machine, x, h, *sample_p(machine, sleep_key, len(x)))
+    gradients = jax.grad(loss)(machine, x, h, *dream(machine, sleep_key, len(x)))
     updates, state = optax.adam(LEARNING_RATE).update(gradients, state)
     return optax.apply_updates(machine, updates), state
 

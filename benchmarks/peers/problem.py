@@ -14,7 +14,7 @@ from benchmarks.peers.cases import FEATURES
 from wakesleep import Reweighted, importance
 from wakesleep.evaluation.tiles import tile_rows
 from wakesleep.layers import kind_of
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 ONES = 0.13
 """The share of ones in MNIST: a NADE's cost may depend on it."""
@@ -89,7 +89,7 @@ def _gradients_and_draws(model: HelmholtzMachine, x: Any, key: Any, samples: int
     gradients, _ = Reweighted(samples=samples)(model, x, key)
     # The estimator splits its key so; another split would show as gradients that disagree.
     wake_key, sleep_key = jax.random.split(key)
-    return gradients, model.sample_q(wake_key, x, samples), model.sample_p(sleep_key, len(x))
+    return gradients, model.sample_q(wake_key, x, samples), model.dream(sleep_key, len(x))
 
 
 def reference_likelihood(

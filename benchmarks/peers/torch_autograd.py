@@ -37,7 +37,7 @@ class Machine:
             total = total + term
         return h, total
 
-    def sample_p(self, count: int) -> tuple[Tensor, list[Tensor]]:
+    def dream(self, count: int) -> tuple[Tensor, list[Tensor]]:
         values, parents = [], None
         for layer in reversed(self.p):
             parents, _ = layer.draw(parents, (count,))
@@ -63,7 +63,7 @@ def surrogate(machine: Machine, x: Tensor, samples: int, given=None, dream=None)
     wake = (weights * (log_p + log_q)).sum(-1).mean()
     if dream is None:
         with torch.no_grad():
-            dream = machine.sample_p(len(x))
+            dream = machine.dream(len(x))
     return -(wake + machine.log_q(*dream).mean())
 
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wakesleep.architecture import build as build
     from wakesleep.architecture import describe as describe
-    from wakesleep.completion import Completion as Completion
-    from wakesleep.completion import complete as complete
     from wakesleep.data import DATASETS as DATASETS
     from wakesleep.data import Dataset as Dataset
+    from wakesleep.data import array_dataset as array_dataset
     from wakesleep.data import load_dataset as load_dataset
     from wakesleep.errors import DataError as DataError
     from wakesleep.errors import UsageError as UsageError
@@ -26,32 +25,33 @@ if TYPE_CHECKING:
     from wakesleep.estimators import Estimator as Estimator
     from wakesleep.estimators import Reweighted as Reweighted
     from wakesleep.evaluation import log_likelihood as log_likelihood
+    from wakesleep.inference.imputation import Imputation as Imputation
+    from wakesleep.inference.imputation import impute as impute
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
-    from wakesleep.model import HelmholtzMachine as HelmholtzMachine
-    from wakesleep.model import sample as sample
-    from wakesleep.own import OwnModel as OwnModel
-    from wakesleep.own import own_log_likelihood as own_log_likelihood
-    from wakesleep.own import reweighted_gradients as reweighted_gradients
+    from wakesleep.models import FunctionModel as FunctionModel
+    from wakesleep.models import HelmholtzMachine as HelmholtzMachine
+    from wakesleep.models import LatentModel as LatentModel
+    from wakesleep.models import sample as sample
     from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.storage import load_model as load_model
     from wakesleep.storage import save_model as save_model
     from wakesleep.training import Recipe as Recipe
     from wakesleep.training import fit as fit
+    from wakesleep.training import initial_model as initial_model
 
 _HOMES = {
     "wakesleep.architecture": ("build", "describe"),
-    "wakesleep.completion": ("Completion", "complete"),
-    "wakesleep.data": ("DATASETS", "Dataset", "load_dataset"),
+    "wakesleep.data": ("DATASETS", "Dataset", "array_dataset", "load_dataset"),
     "wakesleep.errors": ("DataError", "UsageError", "WakesleepError"),
     "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
     "wakesleep.evaluation": ("log_likelihood",),
+    "wakesleep.inference.imputation": ("Imputation", "impute"),
     "wakesleep.layers": ("LAYERS", "Layer"),
-    "wakesleep.model": ("HelmholtzMachine", "sample"),
+    "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "sample"),
     "wakesleep.pretrained": ("load_pretrained",),
-    "wakesleep.own": ("OwnModel", "own_log_likelihood", "reweighted_gradients"),
     "wakesleep.storage": ("load_model", "save_model"),
-    "wakesleep.training": ("Recipe", "fit"),
+    "wakesleep.training": ("Recipe", "fit", "initial_model"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Key
 from wakesleep.errors import UsageError
 from wakesleep.layers import Layer, check_options, create_layer, initialisation, kind_of
 from wakesleep.layers.base import Options
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 EXAMPLE = "'sbn/nade 10-200-200' or 'nade(hidden=100)/sbn 50'"
 

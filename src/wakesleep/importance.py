@@ -3,60 +3,21 @@
 Weights are `[B, K]`, normalised over K for each example, and stay in log space.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.model import HelmholtzMachine, Latents, Terms
+from wakesleep.models.base import LatentModel
 from wakesleep.numerics import log_mean_exp
 
 
-class Draw(NamedTuple):
-    """K samples from q for each example, scored by p and q layer by layer.
-
-    Attributes:
-        h: latents from the layer next to the data upwards, each `[B, K, H]`.
-        log_p_terms: log p₀(x | h₁), …, log p_L(h_L), each `[B, K]`.
-        log_q_terms: log q₁(h₁ | x), …, each `[B, K]`.
-    """
-
-    h: Latents
-    log_p_terms: Terms
-    log_q_terms: Terms
-
-    @property
-    def log_p(self) -> Float[Array, "B K"]:
-        """log p(x, h_k)."""
-        return sum(self.log_p_terms[1:], start=self.log_p_terms[0])
-
-    @property
-    def log_q(self) -> Float[Array, "B K"]:
-        """log q(h_k | x)."""
-        return sum(self.log_q_terms, start=jnp.zeros_like(self.log_p_terms[0]))
-
-    @property
-    def log_weights(self) -> Float[Array, "B K"]:
-        """log ω_k = log p(x, h_k) − log q(h_k | x)."""
-        return self.log_p - self.log_q
-
-
-def draw(
-    model: HelmholtzMachine, x: Float[Array, "B D"], samples: int, key: Key[Array, ""]
-) -> Draw:
-    """Draw K latents per example from q and score them (the first half of Algorithm 1)."""
-    h, log_q_terms = model.sample_q_with_terms(key, x, samples)
-    shape = (x.shape[0], samples)
-    terms = model.log_joint_terms(x[:, None, :], h)
-    return Draw(h, tuple(jnp.broadcast_to(term, shape) for term in terms), log_q_terms)
-
-
 def log_weights(
-    model: HelmholtzMachine, x: Float[Array, "B D"], samples: int, key: Key[Array, ""]
+    model: LatentModel, x: Any, samples: int, key: Key[Array, ""]
 ) -> Float[Array, "B K"]:
     """log ω_k for K fresh samples of each example."""
-    return draw(model, x, samples, key).log_weights
+    return model.draw(key, x, samples).log_weights
 
 
 def normalise(log_weights: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:

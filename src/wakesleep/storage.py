@@ -19,7 +19,7 @@ from safetensors.numpy import save
 from wakesleep.architecture import build, describe
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 FORMAT = 1
 _HEADER = "wakesleep"

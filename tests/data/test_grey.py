@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from wakesleep.data import GreyRows, as_bits, load_dataset, pack_dataset
-from wakesleep.data.packed import absence
+from wakesleep.data.archives import absence
 from wakesleep.errors import DataError, UsageError
 
 LEVELS = np.array([0, 1, 2, 50, 100, 127, 128, 200, 254, 255, 3], np.uint8)

@@ -14,7 +14,7 @@ import pytest
 from tests.download.server import serving
 from wakesleep.cli import main
 from wakesleep.data import load_dataset
-from wakesleep.data.packed import PACKED_SETS
+from wakesleep.data.archives import PACKED_SETS
 from wakesleep.download import SOURCES, fetch_dataset
 from wakesleep.download.sources import RemoteFile, Source
 from wakesleep.download.transfer import Patience

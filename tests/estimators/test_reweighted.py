@@ -110,7 +110,7 @@ def test_classic_wake_sleep_is_one_sample_without_wake_q(key):
     gradients, _ = Reweighted(samples=1, wake_q=0)(machine, X, key)
     wake_key, sleep_key = jax.random.split(key)
     h = machine.sample_q(wake_key, X, 1)
-    x_dream, h_dream = machine.sample_p(sleep_key, len(X))
+    x_dream, h_dream = machine.dream(sleep_key, len(X))
     wake = eqx.filter_grad(lambda m: -m.log_joint(X[:, None], h).mean())(machine)
     sleep = eqx.filter_grad(lambda m: -m.log_q(h_dream, x_dream).mean())(machine)
     np.testing.assert_allclose(flat(gradients.p), flat(wake.p), atol=1e-5)

@@ -7,7 +7,7 @@ import pytest
 from tests.machines import small_machine
 from tests.oracle import all_bits, exact_log_likelihood
 from wakesleep.evaluation import log_likelihood
-from wakesleep.evaluation.gathering import Gathered
+from wakesleep.evaluation.weight_statistics import WeightStatistics
 
 X = np.asarray(all_bits(4), np.uint8)
 MOST = 32 * 1024
@@ -46,7 +46,7 @@ def test_a_tolerance_never_met_is_the_fixed_estimate(key):
 
 
 def gathered(log_weights):
-    made = Gathered(1, log_weights.shape[1])
+    made = WeightStatistics(1, log_weights.shape[1])
     made.add(log_weights)
     return made
 

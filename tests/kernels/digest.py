@@ -24,7 +24,7 @@ def digest():
         lambda c: kernels.bernoulli_sample(jax.random.key(4), c, (100, 10)), c[:, None]
     )
     independent = (noise, bits, bits_log_prob, *back((bits, bits_log_prob)))
-    moved = kernels.affine_move(c, x, drawn[0], W[:, :150])
+    moved = kernels.affine_update(c, x, drawn[0], W[:, :150])
     results = (logits, *gradients, *drawn, *autoregressive, *independent, moved)
     names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
     names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved"]

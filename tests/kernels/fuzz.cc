@@ -204,13 +204,13 @@ void fuzz_ar_sbn(const Kernels& kernels, Workers& workers) {
   check("AR-SBN logits", logits, expected);
 }
 
-void fuzz_affine_move(const Kernels& kernels, Workers& workers) {
+void fuzz_affine_update(const Kernels& kernels, Workers& workers) {
   const int64_t samples = between(0, 9), units = between(0, 90), parents = between(0, 70);
   const double ones[] = {0.0, 0.5, 1.0};
   const Array W = normal(parents * units, 1), outputs = normal(samples * units, 1);
   const Array before = bits(samples * parents, 0.5), after = bits(samples * parents, ones[between(0, 2)]);
   Array moved(samples * units);
-  run_affine_move(kernels,
+  run_affine_update(kernels,
                   {samples, units, parents, outputs.data(), before.data(), after.data(), W.data(),
                    moved.data()},
                   workers);
@@ -246,7 +246,7 @@ int main(int count, char** arguments) {
       const Bits bits;
       fuzz_bernoulli_log_prob(*kernels, bits, workers);
       fuzz_bernoulli_sample(*kernels, bits, workers);
-      fuzz_affine_move(*kernels, workers);
+      fuzz_affine_update(*kernels, workers);
       if (round == 0) fuzz_rare_words(*kernels, workers);
     }
     std::printf("%s: %d rounds right\n", name, rounds);

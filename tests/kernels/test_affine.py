@@ -27,20 +27,20 @@ def problem(samples, units, parents, changed, seed=0):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_moved_outputs_are_those_of_the_new_bits(shape, changed):
     arguments, expected = problem(*shape, changed)
-    moved = jax.jit(kernels.affine_move)(*arguments)
+    moved = jax.jit(kernels.affine_update)(*arguments)
     oracle.assert_round_off(moved, expected)
     oracle.assert_round_off(affine.reference(*arguments), expected)
 
 
 def test_what_did_not_change_keeps_its_bits():
     (outputs, before, _, W), _ = problem(7, 33, 20, 0.0)
-    np.testing.assert_array_equal(kernels.affine_move(outputs, before, before, W), outputs)
+    np.testing.assert_array_equal(kernels.affine_update(outputs, before, before, W), outputs)
 
 
 def test_leading_dimensions():
     (outputs, before, after, W), expected = problem(12, 20, 9, 0.3)
     shaped = [array.reshape(4, 3, -1) for array in (outputs, before, after)]
-    moved = kernels.affine_move(*shaped, W)
+    moved = kernels.affine_update(*shaped, W)
     oracle.assert_round_off(moved, expected.reshape(4, 3, 20))
 
 
@@ -49,7 +49,7 @@ def test_rounding_stays_small_over_many_moves():
     random = np.random.default_rng(1)
     for _ in range(500):
         after = jnp.asarray(np.where(random.random(before.shape) < 0.1, 1 - before, before))
-        outputs, before = kernels.affine_move(outputs, before, after, W), after
+        outputs, before = kernels.affine_update(outputs, before, after, W), after
     (fresh, first, _, _), _ = problem(20, 50, 30, 0.0)
     exact = (
         np.asarray(fresh, np.float64)

@@ -8,7 +8,7 @@ from wakesleep.architecture import build
 from wakesleep.data import PackedBits
 from wakesleep.layers import LAYERS
 from wakesleep.report.fields import generative_fields, inference_fields, scaled, strongest
-from wakesleep.report.latents import latent_use
+from wakesleep.runs.latent_use import latent_use
 
 
 @pytest.mark.parametrize("kind", LAYERS)

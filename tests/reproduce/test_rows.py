@@ -13,7 +13,7 @@ from wakesleep.reproduce import drawing
 from wakesleep.reproduce.document import document, verdict, write_document
 from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.rows import run_row, train_row
-from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
+from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 from wakesleep.storage import load_model
 from wakesleep.training.events import EpochDone
 
@@ -27,13 +27,13 @@ FIELDS = {
 
 
 @pytest.fixture
-def workshop(tmp_path):
-    return Workshop(tmp_path / "runs", tmp_path / "results")
+def store(tmp_path):
+    return ExperimentStore(tmp_path / "runs", tmp_path / "results")
 
 
 @pytest.fixture
 def committed():
-    return Workshop(ROOT / "runs", ROOT / "results")
+    return ExperimentStore(ROOT / "runs", ROOT / "results")
 
 
 @pytest.fixture
@@ -59,13 +59,13 @@ def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
         assert row in text
 
 
-def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(workshop):
-    found = run_row(workshop, ROW, Budget(None))
+def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(store):
+    found = run_row(store, ROW, Budget(None))
     assert set(found) >= FIELDS
     assert found["paper_nll"] == 9.0
     assert found["epochs"] == 3
     assert found["samples"] == 20
-    assert workshop.result(ROW) == json.loads(json.dumps(found))
+    assert store.result(ROW) == json.loads(json.dumps(found))
 
 
 def test_a_finished_row_is_left_alone(in_tmp, capsys):
@@ -85,7 +85,7 @@ def test_without_time_nothing_is_begun_and_that_is_said(in_tmp, capsys):
     assert set(states.values()) == {"not begun"}
 
 
-def test_an_interrupted_row_goes_on_to_the_same_result(workshop, tmp_path):
+def test_an_interrupted_row_goes_on_to_the_same_result(store, tmp_path):
     seen = []
 
     def after_one_epoch():
@@ -96,56 +96,56 @@ def test_an_interrupted_row_goes_on_to_the_same_result(workshop, tmp_path):
             seen.append(event.record.epoch)
 
     with pytest.raises(OutOfTimeError):
-        run_row(workshop, ROW, Budget(None, after_one_epoch), (watch,))
-    assert workshop.result(ROW) is None
+        run_row(store, ROW, Budget(None, after_one_epoch), (watch,))
+    assert store.result(ROW) is None
     assert seen == [1]
-    resumed = run_row(workshop, ROW, Budget(None), (watch,))
+    resumed = run_row(store, ROW, Budget(None), (watch,))
     assert seen == [1, 2, 3]
-    other = Workshop(tmp_path / "other", tmp_path / "other-results")
+    other = ExperimentStore(tmp_path / "other", tmp_path / "other-results")
     assert run_row(other, ROW, Budget(None))["nll"] == resumed["nll"]
 
 
-def test_an_interrupted_evaluation_goes_on(workshop):
+def test_an_interrupted_evaluation_goes_on(store):
     def stop_halfway(done, total):
         raise OutOfTimeError
 
     with pytest.raises(OutOfTimeError):
-        run_row(workshop, ROW, Budget(None), progress=stop_halfway)
-    assert list(workshop.run_path(ROW).glob(".evaluation-test.partial"))
+        run_row(store, ROW, Budget(None), progress=stop_halfway)
+    assert list(store.run_path(ROW).glob(".evaluation-test.partial"))
     counts = []
-    run_row(workshop, ROW, Budget(None), progress=lambda done, total: counts.append(done))
-    assert not list(workshop.run_path(ROW).glob(".evaluation-test.partial"))
+    run_row(store, ROW, Budget(None), progress=lambda done, total: counts.append(done))
+    assert not list(store.run_path(ROW).glob(".evaluation-test.partial"))
 
 
-def test_the_best_candidate_on_validation_is_the_one_tested(workshop):
+def test_the_best_candidate_on_validation_is_the_one_tested(store):
     row = dataclasses.replace(ROW, learning_rates=(1e-9, 0.05))
-    trained = train_row(workshop, row, Budget(None))
+    trained = train_row(store, row, Budget(None))
     assert trained.folder.path.name == "sbn-sbn-3-rate-0.05"
     assert set(trained.valid_ll) == {"sbn-sbn-3-rate-1e-09", "sbn-sbn-3-rate-0.05"}
-    found = run_row(workshop, row, Budget(None))
+    found = run_row(store, row, Budget(None))
     assert found["recipe"]["learning_rate"] == 0.05
     assert len(found["valid_ll"]) == 2
 
 
-def test_a_candidate_that_diverges_loses(workshop):
+def test_a_candidate_that_diverges_loses(store):
     row = dataclasses.replace(ROW, learning_rates=(1e30, 0.05))
     with np.errstate(all="ignore"):
-        found = run_row(workshop, row, Budget(None))
+        found = run_row(store, row, Budget(None))
     assert found["recipe"]["learning_rate"] == 0.05
 
 
-def test_a_changed_recipe_does_not_go_on_with_the_old_run(workshop):
-    run_row(workshop, ROW, Budget(None))
+def test_a_changed_recipe_does_not_go_on_with_the_old_run(store):
+    run_row(store, ROW, Budget(None))
     changed = dataclasses.replace(ROW, recipe=dataclasses.replace(RECIPE, epochs=4))
     with pytest.raises(UsageError, match="holds a run of another recipe"):
-        run_row(workshop, changed, Budget(None))
+        run_row(store, changed, Budget(None))
 
 
-def test_models_without_latents_are_rows_too(workshop):
+def test_models_without_latents_are_rows_too(store):
     row = dataclasses.replace(ROW, models=("nade(hidden=4)",), samples=1)
-    found = run_row(workshop, row, Budget(None))
+    found = run_row(store, row, Budget(None))
     assert found["evaluation"]["method"] == "exact"
-    assert load_model(workshop.run_path(row) / "model.safetensors").latent_sizes == ()
+    assert load_model(store.run_path(row) / "model.safetensors").latent_sizes == ()
 
 
 def test_a_row_without_data_says_so(in_tmp, capsys, monkeypatch):
@@ -166,23 +166,23 @@ def test_verdicts():
     assert verdict(91.0, 0.5, None) == ""
 
 
-def test_rows_not_run_are_shown_as_not_run(workshop, tmp_path):
-    write_document(workshop, tmp_path / "docs")
+def test_rows_not_run_are_shown_as_not_run(store, tmp_path):
+    write_document(store, tmp_path / "docs")
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "| SBN/NADE 200-200 | 91.10 | not run |" in text
     assert "| rcv1: RWS-NADE | 46.09 | no data here |" in text
 
 
-def test_the_page_says_what_was_tried(workshop):
-    row = workshop.experiment("table3").row("web: RWS-NADE")
+def test_the_page_says_what_was_tried(store):
+    row = store.experiment("table3").row("web: RWS-NADE")
     assert row.tried
-    assert f"- web: RWS-NADE: {row.tried}" in document(workshop).splitlines()
+    assert f"- web: RWS-NADE: {row.tried}" in document(store).splitlines()
 
 
-def test_figure_2a_has_the_number_of_the_papers_table(workshop):
+def test_figure_2a_has_the_number_of_the_papers_table(store):
     axes = Figure().subplots()
     found = {"SBN/SBN 200": {"counts": [1, 10], "log_likelihood": [-120.0, -110.0]}}
-    drawing._test_samples(axes, workshop, workshop.experiment("fig2a"), found)
+    drawing._test_samples(axes, store, store.experiment("fig2a"), found)
     assert [-103.1, -103.1] in [list(line.get_ydata()) for line in axes.lines]
 
 
@@ -201,10 +201,10 @@ def test_committed_results_are_of_the_recipes_as_they_stand(name, committed):
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts maps as Linux shows them")
-def test_candidates_leave_no_compiled_code_behind(workshop):
+def test_candidates_leave_no_compiled_code_behind(store):
     def train(width: int) -> int:
         row = dataclasses.replace(ROW, name=str(width), models=(f"sbn/sbn {width}",))
-        train_row(workshop, row, Budget(None))
+        train_row(store, row, Budget(None))
         return len(Path("/proc/self/maps").read_text().splitlines())
 
     train(4)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from tests.completion.oracle import probabilities
+from tests.inference.oracle import probabilities
 from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_posterior
 from wakesleep.data import bars_log_prob, load_dataset
 from wakesleep.sklearn import HelmholtzMachineDensity

@@ -20,7 +20,7 @@ from wakesleep.training.events import EpochDone, Finished, Interrupted, Started,
 from wakesleep.training.loop import unpack
 from wakesleep.training.optimisers import MOMENTUM, build_optimiser
 from wakesleep.training.session import learning_rates
-from wakesleep.training.validation import Validation
+from wakesleep.training.validation_score import Validation
 
 TWO_PHASES = Recipe(
     batch_size=16,

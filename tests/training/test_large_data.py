@@ -9,12 +9,12 @@ import pytest
 from tests.training.test_fit import TWO_PHASES, same_bits
 from wakesleep.architecture import build
 from wakesleep.cli import main
-from wakesleep.config import DataConfig, RunConfig, read_config
 from wakesleep.data import Dataset, GreyRows, PackedBits, load_dataset, pack_dataset
+from wakesleep.runs.config import DataConfig, RunConfig, read_config
 from wakesleep.training import fit
 from wakesleep.training.batches import epoch_calls, epoch_order
 from wakesleep.training.events import Interrupted
-from wakesleep.training.validation import Validation
+from wakesleep.training.validation_score import Validation
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,9 @@ def test_the_last_minibatch_is_filled_up_with_the_first_rows():
 @pytest.mark.parametrize("size", [5, 40, 53])
 def test_validation_in_many_calls_is_validation_in_one(model, bars, monkeypatch, size):
     data = bars.train.take(np.arange(size))
-    monkeypatch.setattr("wakesleep.training.validation._ROWS_PER_BLOCK", 20)
+    monkeypatch.setattr("wakesleep.training.validation_score._ROWS_PER_BLOCK", 20)
     whole = Validation(data, 5, jax.random.key(0))
-    monkeypatch.setattr("wakesleep.training.validation._BYTES_PER_CALL", 24)
+    monkeypatch.setattr("wakesleep.training.validation_score._BYTES_PER_CALL", 24)
     pieces = Validation(data, 5, jax.random.key(0))
     assert len(whole._firsts) == 1
     assert len(pieces._firsts) == -(-size // 12)

@@ -6,7 +6,7 @@ import pytest
 
 import wakesleep as ws
 from wakesleep.data import bars_log_prob
-from wakesleep.training.validation import Validation
+from wakesleep.training.validation_score import Validation
 
 
 @pytest.mark.parametrize("architecture", ["nade/sbn 8", "ar_sbn/nade 8"])

@@ -5,17 +5,17 @@ from typing import Annotated
 
 import tyro
 
-from wakesleep.cli.analyse import Analyse
+from wakesleep.cli.bootstrap_command import Analyse
 from wakesleep.cli.compare import Compare
-from wakesleep.cli.complete import Complete
-from wakesleep.cli.completion import Completion
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
+from wakesleep.cli.impute import Complete
 from wakesleep.cli.info import Info
 from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
+from wakesleep.cli.shell_completion import Completion
 from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
 from wakesleep.errors import UsageError, WakesleepError
@@ -49,11 +49,24 @@ def parse(words: list[str]) -> Command:
     )
 
 
+def _with_estimator_options(words: list[str]) -> list[str]:
+    """`--estimator.samples 5` as `--estimator samples=5`: estimators' options are their own."""
+    rewritten: list[str] = []
+    coming = iter(words)
+    for word in coming:
+        name, equals, value = word.removeprefix("--estimator.").partition("=")
+        if word.startswith("--estimator.") and name:
+            rewritten += ["--estimator", f"{name}={value if equals else next(coming, '')}"]
+        else:
+            rewritten.append(word)
+    return rewritten
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 for success, 1 for failure, 2 for wrong usage."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
+    words = _with_estimator_options([word for word in words if word != "--debug"])
     try:
         return parse(words).run()
     except WakesleepError as error:

@@ -25,7 +25,7 @@ class Compare:
 
     def run(self) -> int:
         """Print, and draw if asked."""
-        from wakesleep.cli.progress import working
+        from wakesleep.cli.bars import working
         from wakesleep.report.comparison import caution, comparison_rows, differences, view_runs
         from wakesleep.report.curves import save_curves
         from wakesleep.report.pictures import check_format

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from wakesleep.cli.fetch import Fetch
+from wakesleep.cli.data_fetch import Fetch
 from wakesleep.data import DEFAULT_SPLIT
 
 
@@ -31,9 +31,9 @@ class Pack:
 
     def run(self) -> int:
         """Write the file and say what is in it."""
-        from wakesleep.cli.progress import working
-        from wakesleep.config import DataConfig
+        from wakesleep.cli.bars import working
         from wakesleep.data import pack_dataset
+        from wakesleep.runs.config import DataConfig
 
         config = DataConfig(
             self.source, self.valid, self.test, self.split, self.seed, self.binarise

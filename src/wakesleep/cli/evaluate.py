@@ -42,13 +42,13 @@ class Evaluate:
 
     def run(self) -> int:
         """Evaluate, print, and keep the result in the run folder."""
-        from wakesleep.cli.progress import EvaluationProgress
-        from wakesleep.training.folder import RunFolder
-        from wakesleep.training.judge import Judgement
+        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.runs.folder import RunFolder
+        from wakesleep.runs.run_evaluation import RunEvaluation
 
         if self.out and self.out.suffix not in (".npz", ".csv"):
             raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
-        judgement = Judgement(
+        judgement = RunEvaluation(
             self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:

@@ -22,7 +22,7 @@ class Report:
 
     def run(self) -> int:
         """Write the page."""
-        from wakesleep.cli.progress import EvaluationProgress
+        from wakesleep.cli.bars import EvaluationProgress
         from wakesleep.report import write_comparison, write_report
 
         if not self.run_folders:

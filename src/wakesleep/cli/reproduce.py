@@ -10,10 +10,10 @@ import tyro
 
 from wakesleep.errors import UsageError
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
-from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
+from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 
 if TYPE_CHECKING:
-    from wakesleep.training.progress import TrainingProgress
+    from wakesleep.training.progress_bar import TrainingProgress
 
 
 @dataclass
@@ -44,95 +44,99 @@ class Reproduce:
 
     def run(self) -> int:
         """List, or run rows and show what came out."""
-        workshop = self._workshop()
+        store = self._workshop()
         if self.experiment is None and not self.docs:
-            self._list(workshop)
+            self._list(store)
             return 0
-        complete = self._reproduce_all(workshop)
+        complete = self._reproduce_all(store)
         if self.docs:
             from wakesleep.reproduce.document import write_document
 
-            write_document(workshop, self.docs)
+            write_document(store, self.docs)
         return 0 if complete else 1
 
-    def _workshop(self) -> Workshop:
+    def _workshop(self) -> ExperimentStore:
         if self.quick:
-            return Workshop(Path("runs/quick"), Path("runs/quick/results"), quick=True)
-        return Workshop(self.runs, self.results)
+            return ExperimentStore(Path("runs/quick"), Path("runs/quick/results"), quick=True)
+        return ExperimentStore(self.runs, self.results)
 
     def _names(self) -> list[str]:
         if self.experiment is None:
             return []
         return experiment_names() if self.experiment == "all" else [self.experiment]
 
-    def _reproduce_all(self, workshop: Workshop) -> bool:
+    def _reproduce_all(self, store: ExperimentStore) -> bool:
         """Whether everything asked for is there now; one budget serves all experiments."""
-        from wakesleep.training.interruption import stop_on_interrupt
+        from wakesleep.runs.interruption import stop_on_interrupt
 
         with stop_on_interrupt() as stop:
             budget = Budget(self.minutes, stop)
-            experiments = [workshop.experiment(name) for name in self._names()]
-            done = [self._reproduce(workshop, each, budget) for each in experiments]
+            experiments = [store.experiment(name) for name in self._names()]
+            done = [self._reproduce(store, each, budget) for each in experiments]
             return all(done)
 
-    def _reproduce(self, workshop: Workshop, experiment: Experiment, budget: Budget) -> bool:
-        from wakesleep.training.progress import TrainingProgress
+    def _reproduce(self, store: ExperimentStore, experiment: Experiment, budget: Budget) -> bool:
+        from wakesleep.training.progress_bar import TrainingProgress
 
         rows = [experiment.row(self.row)] if self.row else list(experiment.rows)
         states: dict[str, str] = {}
-        for row in in_sensible_order(workshop, rows):
+        for row in in_sensible_order(store, rows):
             with TrainingProgress(quiet=self.quiet or self.json, as_json=False) as progress:
-                states[row.name] = self._run_row(workshop, experiment, row, budget, progress)
-        self._show(workshop, experiment, rows, states)
-        return all(workshop.result(row) for row in rows)
+                states[row.name] = self._run_row(store, experiment, row, budget, progress)
+        self._show(store, experiment, rows, states)
+        return all(store.result(row) for row in rows)
 
     def _run_row(
         self,
-        workshop: Workshop,
+        store: ExperimentStore,
         experiment: Experiment,
         row: Row,
         budget: Budget,
         progress: "TrainingProgress",
     ) -> str:
         """How it went, in a word or a sentence."""
-        from wakesleep.cli.progress import EvaluationProgress
-        from wakesleep.reproduce.figures import run_figure_row
+        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.reproduce.measurements import run_figure_row
         from wakesleep.reproduce.rows import run_row
 
-        if workshop.result(row):
+        if store.result(row):
             return "done before"
         self._say(f"{experiment.name}: {row.name}")
         try:
             budget.check()
             with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as bar:
                 if experiment.kind in FIGURES:
-                    run_figure_row(workshop, experiment, row, budget, (progress,), bar)
+                    run_figure_row(store, experiment, row, budget, (progress,), bar)
                 else:
-                    run_row(workshop, row, budget, (progress,), bar)
+                    run_row(store, row, budget, (progress,), bar)
         except OutOfTimeError:
-            return "not finished" if workshop.run_path(row).exists() else "not begun"
+            return "not finished" if store.run_path(row).exists() else "not begun"
         except UsageError as error:
             return str(error)
         return "done"
 
     def _show(
-        self, workshop: Workshop, experiment: Experiment, rows: list[Row], states: dict[str, str]
+        self,
+        store: ExperimentStore,
+        experiment: Experiment,
+        rows: list[Row],
+        states: dict[str, str],
     ) -> None:
-        results = {row.name: workshop.result(row) for row in rows}
+        results = {row.name: store.result(row) for row in rows}
         if self.json:
             print(json.dumps({experiment.name: results, "states": states}))
         elif not self.quiet:
             _print_table(experiment, results, states)
 
-    def _list(self, workshop: Workshop) -> None:
+    def _list(self, store: ExperimentStore) -> None:
         from rich.console import Console
         from rich.table import Table
 
         table = Table("name", "rows", "done", "what it is")
         listing = {}
         for name in experiment_names():
-            experiment = workshop.experiment(name)
-            done = sum(workshop.result(row) is not None for row in experiment.rows)
+            experiment = store.experiment(name)
+            done = sum(store.result(row) is not None for row in experiment.rows)
             listing[name] = {"rows": [row.name for row in experiment.rows], "done": done}
             table.add_row(name, str(len(experiment.rows)), str(done), experiment.title)
         if self.json:
@@ -145,9 +149,9 @@ class Reproduce:
             print(sentence, file=sys.stderr, flush=True)
 
 
-def in_sensible_order(workshop: Workshop, rows: list[Row]) -> list[Row]:
+def in_sensible_order(store: ExperimentStore, rows: list[Row]) -> list[Row]:
     """Begun rows first, so that work gets finished; then the cheapest, so that many are."""
-    return sorted(rows, key=lambda row: (not workshop.run_path(row).exists(), row.minutes))
+    return sorted(rows, key=lambda row: (not store.run_path(row).exists(), row.minutes))
 
 
 def _print_table(experiment: Experiment, results: dict[str, Any], states: dict[str, str]) -> None:

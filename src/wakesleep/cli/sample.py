@@ -39,10 +39,10 @@ class Sample:
         """Draw and write."""
         import jax
 
-        from wakesleep.cli.progress import working
-        from wakesleep.model import sample, sample_means
+        from wakesleep.cli.bars import working
+        from wakesleep.models import sample, sample_means
+        from wakesleep.runs.folder import RunFolder
         from wakesleep.storage import load_model
-        from wakesleep.training.folder import RunFolder
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")

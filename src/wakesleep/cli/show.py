@@ -31,12 +31,12 @@ class Show:
 
     def run(self) -> int:
         """Draw and write."""
+        from wakesleep.cli.bars import working
         from wakesleep.cli.preview import show_in_terminal
-        from wakesleep.cli.progress import working
         from wakesleep.report import fields
         from wakesleep.report.pictures import SIGNED, check_format, layout, save_canvas
+        from wakesleep.runs.folder import RunFolder
         from wakesleep.storage import load_model
-        from wakesleep.training.folder import RunFolder
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")

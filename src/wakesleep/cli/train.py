@@ -1,21 +1,22 @@
 """`wakesleep train`."""
 
-import dataclasses
 import json
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from wakesleep.config import DataConfig, RunConfig
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
-from wakesleep.recipe import Recipe, load_recipe
+from wakesleep.recipe import Recipe
+from wakesleep.recipe_files import load_recipe
+from wakesleep.runs.config import DataConfig, RunConfig
 
 if TYPE_CHECKING:
-    from wakesleep.training.run import Watch
+    from wakesleep.runs.start import RunOptions
 
 
 @dataclass
@@ -39,8 +40,13 @@ class Train:
     """A named recipe (default, paper) or a TOML file of recipe fields."""
     epochs: int | None = None
     """Passes over the training set."""
+    estimator: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")
+    ] = ()
+    """An option of the gradient estimator, as --estimator.samples 5 or --estimator samples=5;
+    --estimator.name chooses another estimator. May be given several times."""
     samples: int | None = None
-    """K, latents drawn from q per example; 1 for wake-sleep."""
+    """K, latents drawn from q per example; short for --estimator.samples."""
     batch_size: int | None = None
     """Examples per step."""
     learning_rate: str | None = None
@@ -72,22 +78,22 @@ class Train:
 
     def run(self) -> int:
         """Train, choose a learning rate, or resume."""
-        from wakesleep.training.choice import RateChoice
-        from wakesleep.training.interruption import stop_on_interrupt
-        from wakesleep.training.progress import TrainingProgress
-        from wakesleep.training.run import Watch
+        from wakesleep.runs.interruption import stop_on_interrupt
+        from wakesleep.runs.selection import RateChoice
+        from wakesleep.runs.start import RunOptions
+        from wakesleep.training.progress_bar import TrainingProgress
 
         if self.extend and not self.resume:
             raise UsageError("--extend goes with --resume RUN")
         path = self.resume or self.out or self._default_folder()
         progress = TrainingProgress(quiet=self.quiet, as_json=self.json)
         with progress, stop_on_interrupt() as stop:
-            watch = Watch((progress,), stop, self.checkpoint_every, self.pictures_every)
+            watch = RunOptions((progress,), stop, self.checkpoint_every, self.pictures_every)
             choosing = RateChoice(path).unfinished() if self.resume else len(self._rates()) > 1
             return self._choose(path, watch) if choosing else self._train(path, watch)
 
-    def _train(self, path: Path, watch: "Watch") -> int:
-        from wakesleep.training.run import resume_run, start_run
+    def _train(self, path: Path, watch: "RunOptions") -> int:
+        from wakesleep.runs.start import resume_run, start_run
 
         if self.resume:
             result = resume_run(path, watch, extend=self.extend)
@@ -104,8 +110,8 @@ class Train:
             self._say(record, f"trained {path}{found}")
         return 0
 
-    def _choose(self, path: Path, watch: "Watch") -> int:
-        from wakesleep.training.choice import RateChoice
+    def _choose(self, path: Path, watch: "RunOptions") -> int:
+        from wakesleep.runs.selection import RateChoice
 
         choice = RateChoice(path)
         if self.extend:
@@ -141,16 +147,21 @@ class Train:
     def _recipe(self) -> Recipe:
         overrides = {
             name: getattr(self, name)
-            for name in ("epochs", "samples", "batch_size", "patience")
+            for name in ("epochs", "batch_size", "patience")
             if getattr(self, name) is not None
         }
         if self._rates():
             overrides["learning_rate"] = self._rates()[0]
-        if self.wake_q is not None:
-            overrides["rate_wake_q"] = float(self.wake_q)
-        if self.sleep_q is not None:
-            overrides["rate_sleep_q"] = float(self.sleep_q)
-        return dataclasses.replace(load_recipe(self.recipe), **overrides)
+        if estimator := self._estimator():
+            overrides["estimator"] = estimator
+        return load_recipe(self.recipe).overridden(overrides)
+
+    def _estimator(self) -> dict[str, Any]:
+        """The estimator's options that were given, its name among them."""
+        short = {"samples": self.samples, "wake_q": self.wake_q, "sleep_q": self.sleep_q}
+        given = {name: value for name, value in short.items() if value is not None}
+        options = {name: float(v) if isinstance(v, bool) else v for name, v in given.items()}
+        return options | dict(_option(words) for words in self.estimator)
 
     def _default_folder(self) -> Path:
         name = f"{Path(self.data).stem}-{self.model}-seed{self.seed}"
@@ -161,3 +172,14 @@ class Train:
             print(json.dumps(record))
         elif not self.quiet:
             print(sentence, file=sys.stderr)
+
+
+def _option(words: str) -> tuple[str, Any]:
+    """`samples=5` as a name and a value: a number or true or false if it reads as one."""
+    name, equals, text = (part.strip() for part in words.partition("="))
+    if not (name and equals and text):
+        raise UsageError(f"--estimator takes NAME=VALUE, not '{words}'")
+    try:
+        return name, tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, text

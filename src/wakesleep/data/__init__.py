@@ -6,28 +6,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wakesleep.data.archives import PACKED_SETS, load_mnist_grey
+from wakesleep.data.arrays import ArrayRows
 from wakesleep.data.bars import BARS, bars_entropy, bars_log_prob
 from wakesleep.data.bits import PackedBits
-from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry, Table
+from wakesleep.data.checks import as_bits, check_width
+from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry, Table, array_dataset
 from wakesleep.data.digits import DIGITS
 from wakesleep.data.files import DEFAULT_SPLIT, Fractions, check_own_splits, load_files
 from wakesleep.data.grey import GreyRows
 from wakesleep.data.mnist_dynamic import MNIST_DYNAMIC
 from wakesleep.data.pack import pack_dataset, write_packed
-from wakesleep.data.packed import PACKED_SETS, load_mnist_grey
-from wakesleep.data.validation import as_bits, check_width
 from wakesleep.errors import UsageError
 
 __all__ = [
     "DATASETS",
     "DEFAULT_SPLIT",
     "SPLITS",
+    "ArrayRows",
     "Dataset",
     "DatasetEntry",
     "GreyRows",
     "Listing",
     "PackedBits",
     "Table",
+    "array_dataset",
     "as_bits",
     "bars_entropy",
     "bars_log_prob",

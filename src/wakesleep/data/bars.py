@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import frozen_stream
 from wakesleep.data.dataset import Dataset, DatasetEntry
-from wakesleep.data.validation import frozen_stream
 from wakesleep.errors import UsageError
 
 SIZE = 4

@@ -88,6 +88,17 @@ class PackedBits:
         """The packed rows at `indices`, the same in every epoch; `GreyRows` draws them anew."""
         return gather(self.rows, indices)
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one stored row."""
+        return self.rows.shape[1]
+
+    def content(self) -> Iterator[bytes]:
+        """All that the rows are, for a digest."""
+        yield f"bits {self.shape}".encode()
+        for part in row_blocks(*self.shape):
+            yield read(self.rows, part).tobytes()
+
     def mean(self) -> npt.NDArray[np.float64]:
         """The fraction of ones in each column, `[D]`."""
         if not len(self):

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wakesleep.data.arrays import ArrayRows
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import check_same_width
 from wakesleep.data.grey import GreyRows
-from wakesleep.data.validation import check_same_width
 from wakesleep.errors import DataError, UsageError
 
 SPLITS = ("train", "valid", "test")
 
-Table = PackedBits | GreyRows
-"""A split's rows: bits, or grey values of which each epoch of training draws its bits."""
+Table = PackedBits | GreyRows | ArrayRows
+"""A split's rows: bits, grey values of which each epoch of training draws its bits, or arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,9 @@ class Dataset:
     entropy: float | None = None
 
     def __post_init__(self) -> None:
-        check_same_width(self.splits)
+        if isinstance(self.train, ArrayRows):
+            return
+        check_same_width({name: table for name, table in self.splits.items()})
         if self.image_shape and np.prod(self.image_shape) != self.features:
             rows, columns = self.image_shape
             raise DataError(
@@ -53,6 +56,8 @@ class Dataset:
     @property
     def features(self) -> int:
         """The number of columns, D."""
+        if isinstance(self.train, ArrayRows):
+            raise DataError(f"data set '{self.name}' holds arrays, not a table of bits")
         return self.train.features
 
     @property
@@ -71,6 +76,21 @@ class Dataset:
         if not self.column_major:
             return x.reshape(*x.shape[:-1], *self.image_shape)
         return x.reshape(*x.shape[:-1], *reversed(self.image_shape)).swapaxes(-1, -2)
+
+
+def array_dataset(
+    train: Any, valid: Any = None, test: Any = None, *, name: str = "arrays"
+) -> Dataset:
+    """A data set for models given as functions: each split any tree of arrays, rows in front.
+
+    >>> array_dataset({"x": np.zeros((5, 2))}).train
+    ArrayRows(5 rows of float64[2])
+    """
+    rows = ArrayRows(train)
+    held_out, final = (
+        rows.take([]) if split is None else ArrayRows(split) for split in (valid, test)
+    )
+    return Dataset(name, rows, held_out, final, binarisation="none: arrays as they are")
 
 
 def _always_here() -> str | None:

@@ -1,8 +1,8 @@
 """Scikit-learn's 8 x 8 handwritten digits: small, real and always at hand."""
 
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import frozen_stream
 from wakesleep.data.dataset import Dataset, DatasetEntry
-from wakesleep.data.validation import frozen_stream
 
 SIZES = (1197, 300, 300)
 THRESHOLD = 8

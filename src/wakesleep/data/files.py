@@ -11,11 +11,11 @@ import numpy as np
 from wakesleep.data import grey_files, mapped_files
 from wakesleep.data.binarisation import Binarisation
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import check_same_width, frozen_stream
 from wakesleep.data.dataset import SPLITS, Dataset, Table
 from wakesleep.data.grey import GreyRows
 from wakesleep.data.numpy_files import read_numpy
 from wakesleep.data.text_files import SEPARATORS, read_text
-from wakesleep.data.validation import check_same_width, frozen_stream
 from wakesleep.errors import DataError, UsageError
 
 NUMPY_FILES = (".npy", ".npz")

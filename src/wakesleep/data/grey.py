@@ -1,5 +1,6 @@
 """Grey values: tables of probabilities whose bits are drawn anew in every epoch."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +100,17 @@ class GreyRows:
         chosen = np.asarray(indices, dtype=np.intp)
         blocks = row_blocks(len(chosen), self.features)
         return GreyRows(assemble(gather(self.grey, chosen[part]) for part in blocks))
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of drawn bits."""
+        return -(-self.features // 8)
+
+    def content(self) -> Iterator[bytes]:
+        """All that the rows are, for a digest."""
+        yield f"grey {self.grey.dtype} {self.shape}".encode()
+        for part in row_blocks(*self.shape):
+            yield read(self.grey, part).tobytes()
 
     def mean(self) -> npt.NDArray[np.float64]:
         """The mean probability in each column, `[D]`."""

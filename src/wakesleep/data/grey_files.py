@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.data.bits import row_blocks
+from wakesleep.data.checks import check_shape
 from wakesleep.data.grey import GreyRows
 from wakesleep.data.mapping import assemble, read
 from wakesleep.data.numpy_files import WIDTH, open_archive, readable, wanted_arrays
-from wakesleep.data.validation import check_shape
 from wakesleep.errors import DataError
 
 EXTENSIONS = (".npy", ".npz")

@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from wakesleep.data.archives import absence, load_mnist_grey
 from wakesleep.data.binarisation import Binarisation
 from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry
 from wakesleep.data.grey import GreyRows
-from wakesleep.data.packed import absence, load_mnist_grey
 
 
 def load_mnist_dynamic() -> Dataset:

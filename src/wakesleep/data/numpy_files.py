@@ -12,8 +12,8 @@ import numpy.typing as npt
 from numpy.lib.npyio import NpzFile
 
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import as_bits, check_shape
 from wakesleep.data.dataset import SPLITS
-from wakesleep.data.validation import as_bits, check_shape
 from wakesleep.errors import DataError, WakesleepError
 
 WIDTH = "n_features"

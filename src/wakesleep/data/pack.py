@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from wakesleep.atomic import replaced
 from wakesleep.data.bits import Bits, PackedBits, row_blocks
+from wakesleep.data.checks import as_bits
 from wakesleep.data.dataset import SPLITS, Dataset
 from wakesleep.data.mapped_files import EXTENSION, LENGTH_BYTES, WIDTH
 from wakesleep.data.mapping import read
-from wakesleep.data.validation import as_bits
 from wakesleep.errors import DataError, UsageError
 
 PAGE = 4096

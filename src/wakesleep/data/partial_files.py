@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wakesleep.data.checks import as_bits, check_shape
 from wakesleep.data.numpy_files import readable
 from wakesleep.data.text_files import SEPARATORS, Line, clean, is_number, split_lines
-from wakesleep.data.validation import as_bits, check_shape
 from wakesleep.errors import DataError
 
 MISSING = (b"", b"?", b"nan", b"na")

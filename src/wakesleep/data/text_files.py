@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from wakesleep.data.bits import BLOCK_CELLS, Bits, PackedBits
-from wakesleep.data.validation import bad_cell
+from wakesleep.data.checks import bad_cell
 from wakesleep.errors import DataError
 
 SEPARATORS: dict[str, bytes | None] = {".csv": b",", ".tsv": b"\t", ".data": b",", ".amat": None}

@@ -1,4 +1,4 @@
-"""Original files to the packed format that `wakesleep.data.packed` reads."""
+"""Original files to the packed format that `wakesleep.data.archives` reads."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from wakesleep.atomic import replaced
+from wakesleep.data.archives import PACKED_SETS, PackedSet
 from wakesleep.data.bits import PackedBits
+from wakesleep.data.checks import as_bits
 from wakesleep.data.numpy_files import WIDTH, open_archive
-from wakesleep.data.packed import PACKED_SETS, PackedSet
 from wakesleep.data.text_files import read_text
-from wakesleep.data.validation import as_bits
 from wakesleep.download.sources import SPLITS
 from wakesleep.errors import DataError
 

@@ -1,20 +1,60 @@
 """Gradient estimators. `ESTIMATORS` is the only registry: a new one is a file and a line here."""
 
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Estimator, Info
+from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.reweighted import Reweighted
-from wakesleep.recipe import Recipe
+from wakesleep.options import unknown_option
 
 ESTIMATORS: dict[str, type[Estimator]] = {"reweighted": Reweighted}
 """Every estimator a recipe can name."""
 
 
-def estimator_for(phase: Recipe) -> Estimator:
-    """The estimator a phase of training names."""
-    if phase.estimator not in ESTIMATORS:
-        valid = ", ".join(ESTIMATORS)
-        raise UsageError(f"unknown estimator '{phase.estimator}'; valid: {valid}")
-    return ESTIMATORS[phase.estimator].from_recipe(phase)
+def create_estimator(options: str | Mapping[str, Any], base: Estimator | None = None) -> Estimator:
+    """An estimator from a name, or from a table of a `name` and options.
+
+    `base` is the estimator whose options hold where the table names none or the same one.
+
+    >>> create_estimator({"name": "reweighted", "samples": 10}).samples
+    10
+    """
+    chosen = {"name": options} if isinstance(options, str) else dict(options)
+    name = chosen.pop("name", estimator_name(base) if base else "reweighted")
+    if name not in ESTIMATORS:
+        raise UsageError(f"unknown estimator '{name}'; valid: {', '.join(ESTIMATORS)}")
+    kind = ESTIMATORS[name]
+    valid = [field.name for field in dataclasses.fields(kind)]
+    for option in chosen:
+        if option not in valid:
+            raise unknown_option(f"estimator '{name}'", option, valid)
+    return dataclasses.replace(base, **chosen) if type(base) is kind else kind(**chosen)
 
 
-__all__ = ["ESTIMATORS", "Estimator", "Info", "Reweighted", "estimator_for"]
+def estimator_name(estimator: Estimator) -> str:
+    """The registered name of an estimator's kind."""
+    for name, kind in ESTIMATORS.items():
+        if type(estimator) is kind:
+            return name
+    raise UsageError(f"{type(estimator).__name__} is not in ESTIMATORS: add it under a name")
+
+
+def estimator_table(estimator: Estimator) -> dict[str, Any]:
+    """The name and options that `create_estimator` makes the same estimator from."""
+    return {"name": estimator_name(estimator), **estimator.options()}
+
+
+__all__ = [
+    "ESTIMATORS",
+    "Batch",
+    "Estimator",
+    "Info",
+    "Reweighted",
+    "Step",
+    "create_estimator",
+    "estimator_name",
+    "estimator_table",
+    "summarise",
+]

@@ -1,12 +1,31 @@
-"""What an estimator is: a minibatch and a machine in, gradients and something to plot out."""
+"""What an estimator is: a model and a minibatch in, gradients and something to plot out.
+
+An algorithm is `init` plus a `step` with explicit state, as in Optax and BlackJAX.
+"""
 
 import abc
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, Key
+from jax import lax
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from wakesleep.model import HelmholtzMachine
-from wakesleep.recipe import Recipe
+from wakesleep import importance
+from wakesleep.models.base import Draw, LatentModel
+
+
+class Batch(NamedTuple):
+    """A minibatch.
+
+    Attributes:
+        x: the examples, an array or a tree of arrays with B in front.
+        rows: their numbers in the training set, for memory per row.
+    """
+
+    x: Any
+    rows: Int[Array, " B"]
 
 
 class Info(eqx.Module):
@@ -27,21 +46,61 @@ class Info(eqx.Module):
     kl: tuple[Float[Array, ""], ...]
 
 
-class Estimator(eqx.Module):
-    """A stochastic gradient for θ and φ from a minibatch. It knows no optimiser.
+class Step(NamedTuple):
+    """What a step gives.
 
-    To write a new one, in a file of its own: hyperparameters as static fields, `from_recipe`,
-    `__call__`, and one line in `ESTIMATORS` (`estimators/__init__.py`). A recipe then takes
-    its name as `estimator`.
+    Attributes:
+        gradients: of the loss to descend, averaged over the batch, in the model's own shape.
+        state: what the next step needs.
+        info: what a person plots.
     """
 
-    @classmethod
-    @abc.abstractmethod
-    def from_recipe(cls, phase: Recipe) -> "Estimator":
-        """The estimator that a phase of training asks for."""
+    gradients: LatentModel
+    state: PyTree
+    info: Info
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimator(abc.ABC):
+    """A stochastic gradient for p's and q's parameters from a minibatch.
+
+    It knows no optimiser of theirs. Its own fields are its options: plain values, set in a
+    recipe's `[estimator]` table or as `--estimator.NAME VALUE`, checked by what their
+    annotations declare (`wakesleep.options`).
+
+    To write a new one, in a file of its own: a frozen dataclass with the options as fields,
+    `init` and `step`, and one line in `ESTIMATORS` (`estimators/__init__.py`).
+    """
 
     @abc.abstractmethod
-    def __call__(
-        self, model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""]
-    ) -> tuple[HelmholtzMachine, Info]:
-        """Gradients of the loss to descend, averaged over the batch, in the model's own shape."""
+    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
+        """The state training starts from; `()` for an estimator that has none.
+
+        It is a tree of arrays: trainable auxiliaries with the state of their own optimiser,
+        running numbers, memory for each of the training set's `rows`. It is checkpointed with
+        the model. It is kept from phase to phase as long as the estimator is of the same kind
+        and the state of the same shape.
+        """
+
+    @abc.abstractmethod
+    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
+        """Gradients from a minibatch, and the next state."""
+
+    def options(self) -> dict[str, Any]:
+        """The fields, as plain values."""
+        return dataclasses.asdict(self)
+
+
+def summarise(drawn: Draw) -> Info:
+    """What a person plots of a minibatch's samples; no gradient flows through it."""
+    drawn = lax.stop_gradient(drawn)
+    log_weights = drawn.log_weights
+    # A model given as functions scores h as a whole: it has no layers to tell apart.
+    latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=False)
+    return Info(
+        log_likelihood=importance.log_likelihood_estimate(log_weights).mean(),
+        bound=importance.variational_bound(log_weights).mean(),
+        effective_samples=importance.effective_sample_size(log_weights).mean(),
+        largest_weight=importance.normalise(log_weights).max(-1).mean(),
+        kl=tuple((q - p).mean() for q, p in latent_terms),
+    )

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from wakesleep.evaluation.annealing import PARTICLES, RUN_SAMPLES, annealed_log_weights
 from wakesleep.evaluation.evaluator import Evaluator
-from wakesleep.evaluation.gathering import Gathered
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.sampling import ImportanceSampling
 from wakesleep.evaluation.tiles import bytes_of, units_scored
+from wakesleep.evaluation.weight_statistics import WeightStatistics
+from wakesleep.inference.smc import PARTICLES, RUN_SAMPLES, smc_log_weights
 
 EXAMPLES = 256
 """In a tile: even where few of them need annealed runs, these together fill a call."""
@@ -40,7 +40,7 @@ class Case:
     """One example: its samples of q, and the log weights of its annealed runs if it has any."""
 
     x: npt.NDArray[Any]
-    gathered: Gathered
+    gathered: WeightStatistics
     runs: list[float] = field(default_factory=list)
 
     @property
@@ -127,10 +127,10 @@ class AdaptiveSampling(Evaluator):
         usual = _usual_spread(heavy)
         return np.concatenate([case.records(usual) for case in cases])
 
-    def _leave(self, gathered: Gathered) -> bool:
+    def _leave(self, gathered: WeightStatistics) -> bool:
         return gathered.within(self.tolerance) or self._needs_annealing(gathered)
 
-    def _needs_annealing(self, gathered: Gathered) -> bool:
+    def _needs_annealing(self, gathered: WeightStatistics) -> bool:
         left = self.sampling.tiling.total - gathered.count
         return left >= FEWEST_RUNS * RUN_SAMPLES and bool(gathered.hopeless.any())
 
@@ -167,7 +167,7 @@ class AdaptiveSampling(Evaluator):
         x[: len(chosen)] = [case.x for case in chosen]
         key = jax.random.fold_in(self.sampling.key, ANNEALING)
         place = jnp.asarray([tile, number], jnp.int32)
-        return np.asarray(annealed_log_weights(self.sampling.model, jnp.asarray(x), key, place))
+        return np.asarray(smc_log_weights(self.sampling.model, jnp.asarray(x), key, place))
 
 
 def _slots(wanted: int) -> int:

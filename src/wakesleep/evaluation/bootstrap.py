@@ -20,14 +20,14 @@ import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 
 from wakesleep.errors import UsageError
-from wakesleep.evaluation.inputs import checked_bits
-from wakesleep.evaluation.resampling import (
+from wakesleep.evaluation.primary_samples import (
     Primary,
     draw_primary,
     plain_gradient,
     resampled_deviation,
 )
-from wakesleep.model import HelmholtzMachine
+from wakesleep.inference.rows import checked_rows
+from wakesleep.models import HelmholtzMachine
 from wakesleep.numerics import log_mean_exp
 
 Values = npt.NDArray[np.float64]
@@ -96,7 +96,7 @@ def bias_variance(
         progress: called with the work done and in all.
     """
     _check_options(counts, primary, replicates)
-    bits = checked_bits(model, data)
+    bits = checked_rows(model, data)
     primary_key, resampling_key = jax.random.split(key)
     samples = draw_primary(model, jnp.asarray(bits[:], jnp.float32), primary, primary_key)
     reference = plain_gradient(model, samples)

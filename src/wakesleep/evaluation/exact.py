@@ -25,7 +25,7 @@ from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import bytes_of
 from wakesleep.layers import Layer
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 Values = npt.NDArray[np.float64]
 

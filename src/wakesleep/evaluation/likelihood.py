@@ -8,16 +8,16 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.adaptive import AdaptiveSampling
-from wakesleep.evaluation.checkpoint import Checkpoint, fingerprint
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.exact import Enumeration
-from wakesleep.evaluation.inputs import checked_bits
+from wakesleep.evaluation.partial_results import Checkpoint, fingerprint
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.evaluation.sampling import ImportanceSampling
 from wakesleep.evaluation.tiles import Tiling, tile_rows
 from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import Progress, evaluate_all, workers_within
-from wakesleep.model import HelmholtzMachine
+from wakesleep.inference.rows import checked_rows
+from wakesleep.models import HelmholtzMachine
 
 METHODS = ("importance", "exact")
 
@@ -63,7 +63,7 @@ def log_likelihood(
     True
     """
     _check_options(samples, key, method, tolerance)
-    bits = checked_bits(model, data)
+    bits = checked_rows(model, data)
     evaluator: Evaluator
     if not model.latent_sizes:
         evaluator = FullyVisible(model)

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 
 from wakesleep.evaluation.evaluator import Evaluator
-from wakesleep.evaluation.gathering import Gathered
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.tail import tail_length
 from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights, units_scored
-from wakesleep.model import HelmholtzMachine
+from wakesleep.evaluation.weight_statistics import WeightStatistics
+from wakesleep.models import HelmholtzMachine
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class ImportanceSampling(Evaluator):
         x: npt.NDArray[Any],
         tile: int,
         stop: Event,
-        leave: Callable[[Gathered], bool] = lambda gathered: False,
-    ) -> Gathered:
+        leave: Callable[[WeightStatistics], bool] = lambda gathered: False,
+    ) -> WeightStatistics:
         """The same, asking after 1, 2, 4, 8, … blocks whether to leave it at that."""
-        gathered = Gathered(len(x), self.tiling.total)
+        gathered = WeightStatistics(len(x), self.tiling.total)
         on_device = jnp.asarray(x)
         for block in range(self.tiling.blocks):
             wanted = self.tiling.total - gathered.count

@@ -12,7 +12,7 @@ import jax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.importance import log_weights
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 ROWS = 1024
 """Samples in a tile, over all its examples: enough to fill a matrix product."""

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import bytes_of, tile_rows
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from wakesleep.data import PackedBits
 from wakesleep.errors import UsageError
-from wakesleep.evaluation.checkpoint import Checkpoint
 from wakesleep.evaluation.evaluator import Evaluator
+from wakesleep.evaluation.partial_results import Checkpoint
 from wakesleep.evaluation.records import RECORD, Records
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0

@@ -4,7 +4,7 @@ Each is there twice: compiled for CPUs (`csrc/`) and in pure JAX, for other devi
 definition the compiled one is held to. `status()` tells which is in use.
 """
 
-from wakesleep.kernels.affine import affine_move
+from wakesleep.kernels.affine import affine_update
 from wakesleep.kernels.ar_sbn import ar_sbn_sample
 from wakesleep.kernels.bernoulli import bernoulli_log_prob, bernoulli_sample, logistic_noise
 from wakesleep.kernels.nade import nade_logits, nade_sample
@@ -12,7 +12,7 @@ from wakesleep.kernels.native import Status, status
 
 __all__ = [
     "Status",
-    "affine_move",
+    "affine_update",
     "ar_sbn_sample",
     "bernoulli_log_prob",
     "bernoulli_sample",

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from wakesleep.kernels import native
 
 
-def affine_move(
+def affine_update(
     outputs: Float[Array, "*batch D"],
     before: Float[Array, "*batch C"],
     after: Float[Array, "*batch C"],
@@ -23,7 +23,7 @@ def affine_move(
 
 
 def _compiled(outputs: Array, before: Array, after: Array, W: Array) -> Array:
-    return native.call("affine_move", [outputs.shape], outputs, before, after, W.T)[0]
+    return native.call("affine_update", [outputs.shape], outputs, before, after, W.T)[0]
 
 
 def reference(outputs: Array, before: Array, after: Array, W: Array) -> Array:

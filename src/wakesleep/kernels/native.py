@@ -26,7 +26,7 @@ _TARGETS = (
     "bernoulli_sample",
     "bernoulli_log_prob",
     "bernoulli_gradient",
-    "affine_move",
+    "affine_update",
 )
 
 

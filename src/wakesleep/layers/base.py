@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_move
+from wakesleep.kernels import affine_update
 from wakesleep.numerics import affine, bernoulli_log_prob
 
 Options = Mapping[str, Any]
@@ -101,7 +101,7 @@ class Layer(eqx.Module):
     ) -> Conditioning:
         """That of `after`, given that of `before`: little work where they differ little."""
         return tuple(
-            affine_move(made, before, after, W)
+            affine_update(made, before, after, W)
             for made, (W, _) in zip(conditioning, self.parent_maps, strict=True)
         )
 

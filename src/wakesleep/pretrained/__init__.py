@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
-    from wakesleep.model import HelmholtzMachine
+    from wakesleep.models import HelmholtzMachine
 
 CARD_FIELDS = (
     *("experiment", "row", "model", "data", "binarisation", "nll", "interval", "samples"),

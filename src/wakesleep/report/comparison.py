@@ -10,9 +10,9 @@ from scipy.special import stdtrit
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.result import LEVEL
-from wakesleep.report.figures import comparison_figures
 from wakesleep.report.page import latent_rows, sample_picture
 from wakesleep.report.rendering import write_page
+from wakesleep.report.run_figures import comparison_figures
 from wakesleep.report.run_view import RunView, view_run
 from wakesleep.report.svg import colour
 

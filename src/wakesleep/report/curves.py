@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from wakesleep.atomic import write_atomically
-from wakesleep.report.figures import compared_curves
+from wakesleep.report.run_figures import compared_curves
 from wakesleep.report.run_view import RunView
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from wakesleep.errors import UsageError
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
 
 Fields = npt.NDArray[np.float32]
 

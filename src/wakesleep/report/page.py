@@ -7,16 +7,16 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from wakesleep.completion import complete
-from wakesleep.completion.halves import hidden_half
-from wakesleep.model import sample, sample_means
+from wakesleep.data.hidden_halves import hidden_half
+from wakesleep.inference.imputation import impute
+from wakesleep.models import sample, sample_means
 from wakesleep.report.completions import completions_png
 from wakesleep.report.fields import generative_fields, inference_fields, scaled, strongest
-from wakesleep.report.figures import activity_figure, learning_figures, likelihood_figures
-from wakesleep.report.latents import ALIVE, LayerUse, latent_use
 from wakesleep.report.pictures import GREY, SIGNED, canvas_png, data_uri, layout
 from wakesleep.report.rendering import write_page
+from wakesleep.report.run_figures import activity_figure, learning_figures, likelihood_figures
 from wakesleep.report.run_view import RunView, view_run
+from wakesleep.runs.latent_use import ALIVE, LayerUse, latent_use
 
 SHOWN = 64
 STEPS = 5
@@ -127,7 +127,7 @@ def completion_pictures(view: RunView) -> list[Picture]:
     if not (view.data.image_shape and len(view.data.test) and view.model.latent_sizes):
         return []
     table = hidden_half(view.data, COMPLETED, "lower")
-    found = complete(view.model, *table, samples=200, key=jax.random.key(1), draws=COMPLETIONS)
+    found = impute(view.model, *table, samples=200, key=jax.random.key(1), draws=COMPLETIONS)
     images = (view.data.images(array) for array in (*table, found.draws))
     png = completions_png(*images, inverted=view.data.inverted)
     return [Picture("Test images with the lower half hidden, and completions", data_uri(png))]

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from wakesleep.config import RunConfig
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
+from wakesleep.estimators import estimator_table
 from wakesleep.evaluation.result import LogLikelihood
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine
+from wakesleep.runs.config import RunConfig
+from wakesleep.runs.folder import RunFolder
 from wakesleep.storage import load_model
-from wakesleep.training.folder import RunFolder
 
 Evaluation = Mapping[str, Any]
 Record = Mapping[str, Any]
@@ -70,7 +71,7 @@ class RunView:
             ("Data", f"{data.name}: {sizes} rows (train / valid / test) of {data.features} bits"),
             ("Binarisation", data.binarisation),
             ("Architecture", self.config.model),
-            ("Estimator", f"{recipe.estimator}, K = {recipe.samples} samples per example"),
+            ("Estimator", _options(estimator_table(recipe.estimator))),
             ("Optimiser", f"{recipe.optimiser}, batches of {recipe.batch_size}"),
             ("Seed", str(self.config.seed)),
             ("Epochs", str(self.last["epoch"])),
@@ -96,6 +97,12 @@ def view_run(run: str | Path) -> RunView:
         evaluation=evaluation,
         examples=_examples(folder, evaluation),
     )
+
+
+def _options(table: dict[str, Any]) -> str:
+    """A name and its options, as in "reweighted (samples = 5)"."""
+    options = ", ".join(f"{name} = {value}" for name, value in table.items() if name != "name")
+    return f"{table['name']} ({options})" if options else str(table["name"])
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from wakesleep.atomic import write_atomically
 from wakesleep.reproduce.drawing import figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
-from wakesleep.reproduce.workshop import Workshop
+from wakesleep.reproduce.store import ExperimentStore
 
 INTRODUCTION = """\
 # The paper's results, and ours
@@ -28,26 +28,26 @@ TABLE_HEAD = (
 )
 
 
-def write_document(workshop: Workshop, docs: Path) -> None:
+def write_document(store: ExperimentStore, docs: Path) -> None:
     """Write results.md and figures/*.png into `docs`."""
-    write_atomically(docs / "results.md", document(workshop).encode())
-    for experiment, results in _experiments(workshop):
-        picture = figure_of(workshop, experiment, results)
+    write_atomically(docs / "results.md", document(store).encode())
+    for experiment, results in _experiments(store):
+        picture = figure_of(store, experiment, results)
         if picture:
             write_atomically(docs / "figures" / f"{experiment.name}.png", picture)
 
 
-def document(workshop: Workshop) -> str:
+def document(store: ExperimentStore) -> str:
     """The text of results.md."""
     parts = [INTRODUCTION]
-    parts += [_section(experiment, results) for experiment, results in _experiments(workshop)]
+    parts += [_section(experiment, results) for experiment, results in _experiments(store)]
     return "\n".join(parts)
 
 
-def _experiments(workshop: Workshop) -> list[tuple[Experiment, dict[str, Any]]]:
-    loaded = [workshop.experiment(name) for name in experiment_names()]
+def _experiments(store: ExperimentStore) -> list[tuple[Experiment, dict[str, Any]]]:
+    loaded = [store.experiment(name) for name in experiment_names()]
     return [
-        (each, {row.name: found for row in each.rows if (found := workshop.result(row))})
+        (each, {row.name: found for row in each.rows if (found := store.result(row))})
         for each in loaded
     ]
 

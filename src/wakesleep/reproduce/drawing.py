@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 
 from wakesleep.report.bias_figures import bias_figures
 from wakesleep.reproduce.experiments import Experiment
-from wakesleep.reproduce.workshop import Workshop
+from wakesleep.reproduce.store import ExperimentStore
 
 DPI = 110
 
 
 def figure_of(
-    workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+    store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> bytes | None:
     """A PNG file's bytes; None for a table, or where nothing was run."""
     if not results or experiment.kind == "table":
@@ -26,13 +26,13 @@ def figure_of(
         name = "gradient-bias.png" if experiment.name == "fig1b" else "log-likelihood-bias.png"
         return bias_figures(next(iter(results.values())))[name]
     if experiment.kind == "samples":
-        return _pictures(workshop, experiment, results)
+        return _pictures(store, experiment, results)
     figure = Figure(figsize=(8.5, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     {"curve": _curve, "test-samples": _test_samples, "learning-curves": _learning_curves}[
         experiment.kind
-    ](axes, workshop, experiment, results)
+    ](axes, store, experiment, results)
     if axes.get_xscale() == "log":
         axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(visible=True, alpha=0.3)
@@ -41,7 +41,7 @@ def figure_of(
 
 
 def _curve(
-    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+    axes: Axes, store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> None:
     """Fig. 1A: one line per architecture, with the intervals."""
     measured = [row for row in experiment.rows if row.name in results]
@@ -60,20 +60,20 @@ def _curve(
 
 
 def _test_samples(
-    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+    axes: Axes, store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> None:
     """Fig. 2A, the paper's final number as a level where its tables give one."""
     for number, (name, found) in enumerate(results.items()):
         color = f"C{number}"
         axes.semilogx(found["counts"], found["log_likelihood"], "o-", color=color, label=name)
-        paper = workshop.source_of(experiment.row(name)).paper_nll
+        paper = store.source_of(experiment.row(name)).paper_nll
         if paper is not None:
             axes.axhline(-paper, color=color, linestyle=":", label=f"the paper's: {-paper:g}")
     axes.set(xlabel="test samples K", ylabel="log-likelihood (nats)")
 
 
 def _learning_curves(
-    axes: Axes, workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]
+    axes: Axes, store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> None:
     """The supplement's learning curves, broken where K changes: values across it do not compare."""
     for number, (name, found) in enumerate(results.items()):
@@ -91,13 +91,13 @@ def _learning_curves(
     axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
 
 
-def _pictures(workshop: Workshop, experiment: Experiment, results: Mapping[str, Any]) -> bytes:
+def _pictures(store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]) -> bytes:
     """The grids of samples side by side."""
     rows = [row for row in experiment.rows if row.name in results]
     figure = Figure(figsize=(4.2 * len(rows), 4.6), layout="constrained")
     FigureCanvasAgg(figure)
     for axes, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
-        axes.imshow(matplotlib_image.imread(workshop.result_path(row, ".png")), cmap="gray")
+        axes.imshow(matplotlib_image.imread(store.result_path(row, ".png")), cmap="gray")
         axes.set(title=row.name, xticks=[], yticks=[])
     return _png(figure)
 

@@ -14,7 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 from wakesleep.errors import UsageError
-from wakesleep.recipe import Recipe, recipe_from_dict
+from wakesleep.recipe import Recipe
+from wakesleep.recipe_files import recipe_from_dict
 
 KINDS = ("table", "curve", "bias", "test-samples", "samples", "learning-curves")
 FIGURES = KINDS[2:]

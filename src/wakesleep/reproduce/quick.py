@@ -22,7 +22,7 @@ def _family(row: Row) -> object:
     if row.source:
         return row.source
     kinds = re.sub(r"\(.*?\)|[\d\s-]+$", "", row.models[0])
-    return kinds, row.x, row.recipe.rate_wake_q, row.recipe.rate_sleep_q
+    return kinds, row.x, row.recipe.rate_q, row.recipe.estimator
 
 
 def shrunk(row: Row) -> Row:
@@ -30,7 +30,9 @@ def shrunk(row: Row) -> Row:
     if row.source:
         return row
     first = row.recipe.expand()[0]
-    recipe = dataclasses.replace(first, epochs=2, batch_size=50, samples=min(first.samples, 5))
+    samples = min(first.estimator.samples, 5)
+    small = {"epochs": 2, "batch_size": 50, "estimator": {"samples": samples}}
+    recipe = first.overridden(small)
     return dataclasses.replace(
         row,
         data="digits",

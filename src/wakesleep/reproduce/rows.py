@@ -7,17 +7,17 @@ from typing import Any
 import jax
 
 from wakesleep import provenance
-from wakesleep.config import DataConfig, RunConfig
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.workers import Progress
 from wakesleep.reproduce.experiments import Row
-from wakesleep.reproduce.workshop import Budget, OutOfTimeError, Workshop
-from wakesleep.training.checkpoints import latest_checkpoint, load_checkpoint
+from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
+from wakesleep.runs.checkpoints import latest_checkpoint, read_progress
+from wakesleep.runs.config import DataConfig, RunConfig
+from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.run_evaluation import RunEvaluation
+from wakesleep.runs.start import RunOptions, resume_run, start_run
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import Observer
-from wakesleep.training.folder import RunFolder
-from wakesleep.training.judge import Judgement
-from wakesleep.training.run import Watch, resume_run, start_run
 from wakesleep.training.session import FitResult
 
 
@@ -31,16 +31,16 @@ class Trained:
 
 
 def run_row(
-    workshop: Workshop,
+    store: ExperimentStore,
     row: Row,
     budget: Budget,
     observers: tuple[Observer, ...] = (),
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """The result of a row, written down; `OutOfTimeError` when the budget ends before it."""
-    trained = train_row(workshop, row, budget, observers)
+    trained = train_row(store, row, budget, observers)
     began = time.monotonic()
-    judgement = Judgement(row.samples, "test", row.tolerance, seed=row.seed + 1)
+    judgement = RunEvaluation(row.samples, "test", row.tolerance, seed=row.seed + 1)
     _, score = judgement.of(trained.folder, budget.watching(progress))
     config = trained.folder.config()
     found = {
@@ -66,20 +66,20 @@ def run_row(
         "commit": provenance.commit(),
         "machine": provenance.machine(),
     }
-    workshop.write_result(row, found)
+    store.write_result(row, found)
     return found
 
 
 def train_row(
-    workshop: Workshop, row: Row, budget: Budget, observers: tuple[Observer, ...] = ()
+    store: ExperimentStore, row: Row, budget: Budget, observers: tuple[Observer, ...] = ()
 ) -> Trained:
     """Train whatever candidate is not trained yet, and choose."""
     candidates = row.candidates()
-    path = workshop.run_path(row)
+    path = store.run_path(row)
     folders = {
         name: RunFolder(path if len(candidates) == 1 else path / name) for name in candidates
     }
-    watch = Watch(observers, budget.spent)
+    watch = RunOptions(observers, budget.spent)
     for name, (model, recipe) in candidates.items():
         budget.check()
         config = RunConfig(DataConfig(row.data), model, row.seed, recipe)
@@ -94,7 +94,7 @@ def train_row(
     return Trained(folders[best], scores, seconds)
 
 
-def _train(folder: RunFolder, config: RunConfig, watch: Watch) -> None:
+def _train(folder: RunFolder, config: RunConfig, watch: RunOptions) -> None:
     """Start a run or go on with it; a candidate that diverges is out, the others go on."""
     result: FitResult | None
     try:
@@ -117,6 +117,6 @@ def _best_valid_ll(folder: RunFolder) -> float:
     path = latest_checkpoint(folder)
     if path is None:
         return float("-inf")
-    snapshot = load_checkpoint(path, folder.config().recipe)
-    best = snapshot.best.valid_ll
-    return best if snapshot.finished and best is not None else float("-inf")
+    progress = read_progress(path)
+    best = progress.best.valid_ll
+    return best if progress.finished and best is not None else float("-inf")

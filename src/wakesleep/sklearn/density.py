@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import (
@@ -18,16 +17,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from wakesleep.architecture import build
-from wakesleep.completion import complete
 from wakesleep.data import Dataset, PackedBits, as_bits
 from wakesleep.errors import UsageError
-from wakesleep.model import sample
+from wakesleep.inference.imputation import impute
+from wakesleep.inference.posterior import Inferred, infer_rows
+from wakesleep.models import sample
 from wakesleep.recipe import Recipe
-from wakesleep.sklearn.inference import Inferred, infer_rows
-from wakesleep.training import fit
-from wakesleep.training.session import FitResult
-from wakesleep.training.snapshot import Arrays, Best, Position, Snapshot, first_arrays, zero_metrics
+from wakesleep.training import FitResult, first_snapshot, fit, initial_model
+from wakesleep.training.snapshot import Best, Position, Snapshot
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,9 +142,9 @@ class HelmholtzMachineDensity(
         """Train on rows `[N, D]`, dense or sparse; y is ignored."""
         self._validate_params()
         bits = self._bits(X, reset=True)
-        self._begin(bits)
-        self.n_iter_ = 0
-        self._train(self._dataset(bits), self._recipe(self.max_iter, "cosine"))
+        data, recipe = self._dataset(bits), self._recipe(self.max_iter, "cosine")
+        self._begin(data, recipe)
+        self._train(data, recipe)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -155,10 +152,10 @@ class HelmholtzMachineDensity(
         self._validate_params()
         begun = hasattr(self, "model_")
         bits = self._bits(X, reset=not begun)
+        data, recipe = _only_training(bits), self._recipe(1, "constant")
         if not begun:
-            self._begin(bits)
-            self.n_iter_ = 0
-        self._train(_only_training(bits), self._recipe(1, "constant"))
+            self._begin(data, recipe)
+        self._train(data, recipe)
         return self
 
     def score_samples(self, X: Any) -> Floats:
@@ -209,7 +206,7 @@ class HelmholtzMachineDensity(
         missing = np.isnan(dense)
         bits = self._binarized(np.where(missing, 0, dense))
         key = jax.random.fold_in(jax.random.key(self.seed_), 1)
-        found = complete(self.model_, bits, missing, self.inference_samples, key=key, draws=1)
+        found = impute(self.model_, bits, missing, self.inference_samples, key=key, draws=1)
         if how == "draw":
             return found.draws[:, 0].astype(np.float64)
         probabilities = found.probabilities.astype(np.float64)
@@ -236,27 +233,25 @@ class HelmholtzMachineDensity(
     def _binarized(self, table: Any) -> Any:
         return table if self.binarize is None else binarize(table, threshold=self.binarize)
 
-    def _begin(self, bits: PackedBits) -> None:
+    def _begin(self, data: Dataset, recipe: Recipe) -> None:
+        self.n_iter_ = 0
         self.seed_ = _draw_seed(self.random_state)
-        key = jax.random.fold_in(jax.random.key(self.seed_), 2**31)
-        model = build(self.architecture, bits.features, key=key)
-        mean = jnp.asarray(bits.smoothed_mean(), jnp.float32)
-        self._arrays = first_arrays(model.with_visible_mean(mean), self._recipe(1, "constant"))
+        model = initial_model(self.architecture, data, recipe, self.seed_)
+        self._snapshot = first_snapshot(model, data, recipe, self.seed_)
 
     def _train(self, data: Dataset, recipe: Recipe) -> None:
         """Go on with the parameters and the optimiser that are there."""
-        start = Snapshot(self._arrays, Position(), Best(), seconds=0.0)
-        seed = int(np.random.SeedSequence((self.seed_, self.n_iter_)).generate_state(1)[0])
+        # Epochs already trained are counted, so that a further one has other noise.
+        start = Snapshot(self._snapshot.arrays, Position(epoch=self.n_iter_), Best(), seconds=0.0)
         result: FitResult = fit(
-            self._arrays.state.model,
+            self._snapshot.arrays.state.model,
             data,
             recipe,
-            seed=seed,
+            seed=self.seed_,
             resume=start,
             progress=bool(self.verbose),
         )
-        state = result.snapshot.arrays.state
-        self._arrays = Arrays(state, result.model, zero_metrics(state.model))
+        self._snapshot = result.snapshot
         self.model_ = result.model
         self.history_ = result.history
         self.n_iter_ += len(result.history)
@@ -264,7 +259,7 @@ class HelmholtzMachineDensity(
     def _recipe(self, epochs: int, schedule: Any) -> Recipe:
         return Recipe(
             epochs=int(epochs),
-            samples=int(self.samples),
+            estimator={"name": "reweighted", "samples": int(self.samples)},
             batch_size=int(self.batch_size),
             learning_rate=float(self.learning_rate),
             weight_decay=float(self.weight_decay),
@@ -287,4 +282,7 @@ def _only_training(bits: PackedBits) -> Dataset:
 
 
 def _draw_seed(random_state: Any) -> int:
+    """A whole number is the seed itself, as everywhere else in the package."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,13 +1,13 @@
-"""Training: recipes, the compiled loop, and what watches it."""
+"""Training: the compiled loop, phases, and what watches it. It knows no folder."""
 
-from wakesleep.recipe import RECIPES, Recipe, load_recipe
+from wakesleep.recipe import Recipe
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import EpochRecord, Event, Observer
-from wakesleep.training.session import FitResult, fit
+from wakesleep.training.initial import initial_model
+from wakesleep.training.session import FitResult, first_snapshot, fit
 from wakesleep.training.snapshot import Snapshot
 
 __all__ = [
-    "RECIPES",
     "DivergenceError",
     "EpochRecord",
     "Event",
@@ -15,6 +15,7 @@ __all__ = [
     "Observer",
     "Recipe",
     "Snapshot",
+    "first_snapshot",
     "fit",
-    "load_recipe",
+    "initial_model",
 ]

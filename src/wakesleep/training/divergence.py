@@ -1,16 +1,13 @@
-"""Saying where a training run broke: the epoch, the step and the layer."""
-
-from typing import Any
+"""Saying where a training run broke: the epoch, the step and the parameter."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from wakesleep.errors import WakesleepError
-from wakesleep.layers import kind_of
-from wakesleep.model import HelmholtzMachine
-from wakesleep.training.loop import Plan, TrainState, Work, gradients_at, run_steps
+from wakesleep.training.loop import StepConfig, StepInputs, TrainState, gradients_at, run_steps
 
 
 class DivergenceError(WakesleepError):
@@ -18,30 +15,24 @@ class DivergenceError(WakesleepError):
 
 
 def explain_failure(
-    state: TrainState, work: Work, steps_done: int, plan: Plan, epoch: int
+    state: TrainState, inputs: StepInputs, steps_done: int, config: StepConfig, epoch: int
 ) -> DivergenceError:
-    """Walk to the state before the failed step, exactly, and look at its gradients by layer."""
+    """Walk to the state before the failed step, exactly, and look at its gradients."""
     failed = jnp.asarray(steps_done - 1)
-    last_good = run_steps(state, work, failed, plan).state
-    gradients, _ = gradients_at(last_good.model, work, failed, plan)
-    step = int(work.first) + steps_done
+    last_good = run_steps(state, inputs, failed, config).state
+    gradients = gradients_at(last_good, inputs, failed, config).gradients
     return DivergenceError(
-        f"training diverged in epoch {epoch + 1}, step {step}: "
+        f"training diverged in epoch {epoch + 1}, step {int(inputs.first) + steps_done}: "
         f"{_culprit(last_good.model, gradients)}; a smaller learning rate than "
-        f"{float(work.rates[failed]):.3g} or a gradient clip may help"
+        f"{float(inputs.rates[failed]):.3g} or a gradient clip may help"
     )
 
 
-def _culprit(model: HelmholtzMachine, gradients: HelmholtzMachine) -> str:
-    for what, tree in (("weights", model), ("gradient", gradients)):
-        for network in ("p", "q"):
-            for number, layer in enumerate(getattr(tree, network)):
-                if not _finite(layer):
-                    kind = kind_of(getattr(model, network)[number])
-                    return f"the {what} of {network}[{number}] ({kind}) is not finite"
+def _culprit(model: PyTree, gradients: PyTree) -> str:
+    for what, tree in (("value", model), ("gradient", gradients)):
+        leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_inexact_array))
+        for path, leaf in leaves:
+            if not np.isfinite(leaf).all():
+                name = jax.tree_util.keystr(path, simple=True, separator=".")
+                return f"the {what} of {name} is not finite"
     return "the log-likelihood is not finite"
-
-
-def _finite(tree: Any) -> bool:
-    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
-    return all(bool(np.isfinite(leaf).all()) for leaf in leaves)

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from jaxtyping import Array, Float, Int, Key, UInt8
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from wakesleep.estimators import Estimator
-from wakesleep.estimators.base import Info
-from wakesleep.model import HelmholtzMachine
+from wakesleep.estimators import Batch, Estimator, Info, Step, summarise
+from wakesleep.inference.rows import Decoder
+from wakesleep.models.base import LatentModel, by_network
 
 
 class TrainState(NamedTuple):
@@ -22,12 +22,14 @@ class TrainState(NamedTuple):
         average: their exponential moving average (the raw ones where a phase keeps none).
         optimiser: Optax's state.
         step: steps done in the whole run.
+        estimator: the estimator's own state.
     """
 
-    model: HelmholtzMachine
-    average: HelmholtzMachine
+    model: LatentModel
+    average: LatentModel
     optimiser: Any
     step: Int[Array, ""]
+    estimator: PyTree
 
 
 class Metrics(NamedTuple):
@@ -38,25 +40,28 @@ class Metrics(NamedTuple):
     gradient_norm_q: Float[Array, ""]
 
 
-class Plan(NamedTuple):
-    """How a phase takes a step: gradients, what is made of them, and the decay of the average."""
+class StepConfig(NamedTuple):
+    """How a phase takes a step: rows to examples, examples to gradients, gradients to updates."""
 
+    decode: Decoder
     estimator: Estimator
     optimiser: optax.GradientTransformationExtraArgs
     average: float | int
 
 
-class Work(NamedTuple):
-    """Minibatches for one call of the compiled loop.
+class StepInputs(NamedTuple):
+    """What the steps of one call take in turn.
 
     Attributes:
-        rows: minibatches of packed bits.
-        rates: the learning rate of each step.
+        rows: minibatches as the table stores them, `[S, B, ...]`.
+        numbers: the rows' numbers in the training set, `[S, B]`.
+        rates: the learning rate of each step, `[S]`.
         key: the epoch's randomness; step i uses it folded with `first + i`.
         first: the number within the epoch of the first step.
     """
 
-    rows: UInt8[Array, "S B bytes"]
+    rows: PyTree
+    numbers: Int[Array, "S B"]
     rates: Float[Array, " S"]
     key: Key[Array, ""]
     first: Int[Array, ""]
@@ -71,34 +76,19 @@ class Outcome(NamedTuple):
     failed: Array
 
 
-def unpack(rows: UInt8[Array, "*batch bytes"], features: int) -> Float[Array, "*batch D"]:
-    """Packed bytes, most significant bit first, to 0/1 in float32."""
-    shifts = jnp.arange(7, -1, -1, dtype=jnp.uint8)
-    bits = (rows[..., None] >> shifts) & 1
-    return bits.reshape(*rows.shape[:-1], -1)[..., :features].astype(jnp.float32)
-
-
 @eqx.filter_jit
-def run_steps(state: TrainState, work: Work, count: Int[Array, ""], plan: Plan) -> Outcome:
-    """Take the first `count` steps of the work, stopping early at a non-finite one.
+def run_steps(
+    state: TrainState, inputs: StepInputs, count: Int[Array, ""], config: StepConfig
+) -> Outcome:
+    """Take the first `count` steps, stopping early at a non-finite one.
 
     The number of steps is an argument of the compiled loop, so that an epoch's last, shorter
     call needs no compilation of its own, and a failed step can be reached again exactly.
     """
 
-    def step(state: TrainState, i: Array) -> tuple[TrainState, Metrics]:
-        gradients, info = gradients_at(state.model, work, i, plan)
-        updates, moved = plan.optimiser.update(
-            gradients, state.optimiser, state.model, learning_rate=work.rates[i]
-        )
-        model = optax.apply_updates(state.model, updates)
-        averaged = _move_average(state, model, plan.average) if plan.average else model
-        norms = optax.tree.norm(gradients.p), optax.tree.norm(gradients.q)
-        return TrainState(model, averaged, moved, state.step + 1), Metrics(info, *norms)
-
     def body(carry: tuple[TrainState, Metrics, Array, Array]) -> tuple[Any, ...]:
         state, sums, i, _ = carry
-        state, metrics = step(state, i)
+        state, metrics = _step(state, inputs, i, config)
         finite = jnp.isfinite(
             metrics.info.log_likelihood + metrics.gradient_norm_p + metrics.gradient_norm_q
         )
@@ -109,26 +99,55 @@ def run_steps(state: TrainState, work: Work, count: Int[Array, ""], plan: Plan) 
         _, _, i, failed = carry
         return (i < count) & ~failed
 
-    zeros = jax.tree.map(
-        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype),
-        eqx.filter_eval_shape(lambda s: step(s, jnp.zeros((), jnp.int32))[1], state),
-    )
+    zeros = zero_metrics(state.model, config.decode(jax.tree.map(lambda a: a[0], inputs.rows)))
     start = (state, zeros, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     state, sums, done, failed = lax.while_loop(unfinished, body, start)
     return Outcome(state, sums, done, failed)
 
 
 def gradients_at(
-    model: HelmholtzMachine, work: Work, i: Int[Array, ""], plan: Plan
-) -> tuple[HelmholtzMachine, Info]:
-    """The estimator's gradients for minibatch i, with the randomness of its place in the run."""
-    x = unpack(work.rows[i], model.features)
-    return plan.estimator(model, x, jax.random.fold_in(work.key, work.first + i))
+    state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
+) -> Step:
+    """The estimator's step for minibatch i, with the randomness of its place in the run."""
+    rows, numbers = jax.tree.map(lambda leaf: leaf[i], (inputs.rows, inputs.numbers))
+    batch = Batch(config.decode(rows), numbers)
+    key = jax.random.fold_in(inputs.key, inputs.first + i)
+    return config.estimator.step(state.model, state.estimator, batch, key)
 
 
-def _move_average(
-    state: TrainState, model: HelmholtzMachine, decay: float | int
-) -> HelmholtzMachine:
+def zero_metrics(model: LatentModel, x: PyTree) -> Metrics:
+    """Sums over no steps, for a model and examples like these."""
+
+    def info(model: LatentModel, x: PyTree) -> Info:
+        return summarise(model.draw(jax.random.key(0), x, 1))
+
+    shapes = eqx.filter_eval_shape(info, model, x)
+    zero = jnp.zeros(())
+    return Metrics(jax.tree.map(lambda leaf: jnp.zeros_like(leaf), shapes), zero, zero)
+
+
+def _step(
+    state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
+) -> tuple[TrainState, Metrics]:
+    gradients, estimator, info = gradients_at(state, inputs, i, config)
+    updates, optimiser = config.optimiser.update(
+        gradients,
+        state.optimiser,
+        eqx.filter(state.model, eqx.is_inexact_array),
+        learning_rate=inputs.rates[i],
+    )
+    model = eqx.apply_updates(state.model, updates)
+    averaged = _move_average(state, model, config.average) if config.average else model
+    norm_p, norm_q = map(optax.tree.norm, by_network(state.model, gradients))
+    moved = TrainState(model, averaged, optimiser, state.step + 1, estimator)
+    return moved, Metrics(info, norm_p, norm_q)
+
+
+def _move_average(state: TrainState, model: LatentModel, decay: float | int) -> LatentModel:
     """An exponential average whose memory grows with the run, so that the start is forgotten."""
     weight = jnp.maximum(1 - decay, 1 / (1 + 0.1 * state.step))
-    return jax.tree.map(lambda a, m: a + weight * (m - a), state.average, model)
+
+    def moved(average: Array, raw: Array) -> Array:
+        return average + weight * (raw - average) if eqx.is_inexact_array(raw) else raw
+
+    return jax.tree.map(moved, state.average, model)

@@ -10,14 +10,14 @@ import jax
 import optax
 from jaxtyping import Array, Float
 
-from wakesleep.model import HelmholtzMachine
+from wakesleep.models.base import LatentModel
 from wakesleep.recipe import Recipe
 
 MOMENTUM = 0.95
 
 
 def build_optimiser(phase: Recipe) -> optax.GradientTransformationExtraArgs:
-    """The optimiser of a phase; `update` takes the step's `learning_rate`."""
+    """The optimiser of a phase; `update` takes the model and the step's `learning_rate`."""
     clip = [optax.clip_by_global_norm(phase.clip)] if phase.clip else []
     decay = [optax.add_decayed_weights(phase.weight_decay)] if phase.weight_decay else []
     rate = _scale_by_given_rate(phase)
@@ -35,17 +35,19 @@ def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs
         return optax.EmptyState()
 
     def update(
-        updates: HelmholtzMachine,
+        updates: LatentModel,
         state: optax.EmptyState,
-        params: Any = None,
+        params: LatentModel,
         *,
         learning_rate: Float[Array, ""],
         **unused: Any,
-    ) -> tuple[HelmholtzMachine, optax.EmptyState]:
-        del params, unused
+    ) -> tuple[LatentModel, optax.EmptyState]:
+        del unused
         rate_p, rate_q = learning_rate * phase.rate_p, learning_rate * phase.rate_q
-        p = jax.tree.map(lambda u: -rate_p * u, updates.p)
-        q = jax.tree.map(lambda u: -rate_q * u, updates.q)
-        return HelmholtzMachine(p, q), state
+
+        def scaled(is_p: bool, gradient: Array) -> Array:
+            return -(rate_p if is_p else rate_q) * gradient
+
+        return jax.tree.map(scaled, params.p_leaves(), updates), state
 
     return optax.GradientTransformationExtraArgs(init, update)

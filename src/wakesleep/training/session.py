@@ -1,6 +1,5 @@
 """Training: phases of epochs of compiled steps, judged on the validation set after each epoch."""
 
-import functools
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,34 +9,40 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from wakesleep.data import Dataset, check_width
+from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
-from wakesleep.estimators import estimator_for
-from wakesleep.model import HelmholtzMachine
+from wakesleep.inference.rows import check_rows, decoder_of
+from wakesleep.models import LatentModel
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import epoch_calls, steps_per_epoch
+from wakesleep.training.batches import BatchBlock, epoch_blocks, steps_per_epoch
 from wakesleep.training.divergence import explain_failure
+from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
 from wakesleep.training.events import (
     EpochDone,
     EpochRecord,
+    Event,
     Finished,
     Interrupted,
     Observer,
     Started,
     Stepped,
 )
-from wakesleep.training.loop import Metrics, Plan, TrainState, Work, run_steps
-from wakesleep.training.optimisers import build_optimiser
-from wakesleep.training.progress import TrainingProgress
+from wakesleep.training.initial import initial_model
+from wakesleep.training.loop import Metrics, StepInputs, TrainState, run_steps
+from wakesleep.training.progress_bar import TrainingProgress
+from wakesleep.training.schedule import learning_rates
 from wakesleep.training.snapshot import (
     Arrays,
     Best,
     Position,
     Snapshot,
     first_arrays,
-    zero_metrics,
+    next_phase_state,
+    step_config,
+    training_key,
+    validation_key,
 )
-from wakesleep.training.validation import Validation
+from wakesleep.training.validation_score import ValidationScore
 
 
 @dataclass(frozen=True)
@@ -50,13 +55,13 @@ class FitResult:
         snapshot: where training stands; `fit(..., resume=snapshot)` goes on from it.
     """
 
-    model: HelmholtzMachine
+    model: LatentModel
     history: tuple[EpochRecord, ...]
     snapshot: Snapshot
 
 
 def fit(
-    model: HelmholtzMachine,
+    model: LatentModel | str,
     data: Dataset,
     recipe: Recipe | None = None,
     *,
@@ -66,10 +71,11 @@ def fit(
     should_stop: Callable[[], bool] = lambda: False,
     progress: bool | None = None,
 ) -> FitResult:
-    """Train a machine on a data set.
+    """Train a model on a data set.
 
     Args:
-        model: initial parameters; ignored when resuming.
+        model: an architecture in the paper's notation, whose parameters then start as the
+            recipe says; or a model with parameters to start from (ignored when resuming).
         data: with a training set; without a validation set the last parameters are kept.
         recipe: how; None for the default.
         seed: of everything random. The same call gives the same bits.
@@ -78,28 +84,20 @@ def fit(
         should_stop: asked after every compiled call; True interrupts.
         progress: show it (a bar on a terminal, lines elsewhere); None for on a terminal only.
     """
-    check_width(data.train, model.features, f"training set of '{data.name}'")
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
+    chosen = recipe or Recipe()
+    start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
+    check_rows(start, data.train, f"training set of '{data.name}'")
     shown = sys.stderr.isatty() if progress is None else progress
     with TrainingProgress(quiet=not shown, as_json=False) as bar:
-        session = _Session(data, recipe or Recipe(), seed, (*observers, bar), should_stop)
-        start = Snapshot(first_arrays(model, session.phases[0]), Position(), Best(), seconds=0.0)
-        return session.run(resume or start)
+        session = _Session(data, chosen, seed, (*observers, bar), should_stop)
+        return session.run(resume or first_snapshot(start, data, chosen, seed))
 
 
-@functools.lru_cache(maxsize=8)
-def build_plan(phase: Recipe) -> Plan:
-    """How a phase takes a step; the same object each time, so that it is compiled once."""
-    return Plan(estimator_for(phase), build_optimiser(phase), phase.average)
-
-
-def learning_rates(phase: Recipe, phase_epoch: int, steps: int) -> np.ndarray:
-    """The rate of every step of an epoch."""
-    done = (phase_epoch * steps + np.arange(steps)) / (phase.epochs * steps)
-    cosine = 0.5 * (1 + np.cos(np.pi * done)) if phase.schedule == "cosine" else np.ones(steps)
-    rate = phase.learning_rate * cosine / phase.rate_divisor**phase_epoch
-    return rate.astype(np.float32)
+def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int) -> Snapshot:
+    """Where a recipe starts from with these parameters."""
+    return Snapshot(first_arrays(model, recipe, data.train, seed), Position(), Best(), seconds=0.0)
 
 
 class _Session:
@@ -119,17 +117,16 @@ class _Session:
         self.seed = seed
         self.observers = observers
         self.should_stop = should_stop
-        self.training_key, self.validation_key = jax.random.split(jax.random.key(seed))
         self.history: list[EpochRecord] = []
 
     def run(self, snapshot: Snapshot) -> FitResult:
         """From a snapshot to the end of the recipe, or to an interruption."""
         self.tell(Started(self.recipe.total_epochs, snapshot.position.epoch))
         while snapshot.position.phase < len(self.phases):
-            finished = self.run_epoch(snapshot)
-            if finished is None:
-                return self.result(self.interrupted)
-            snapshot = finished
+            snapshot = self.run_epoch(snapshot)
+            if self._stopped_within(snapshot):
+                self.tell(Interrupted(snapshot))
+                return self.result(snapshot)
         # A run that was resumed after its end has nothing to report again.
         if not snapshot.finished:
             stopped_early = snapshot.position.epoch < self.recipe.total_epochs
@@ -137,89 +134,90 @@ class _Session:
             self.tell(Finished(snapshot, stopped_early))
         return self.result(snapshot)
 
-    def run_epoch(self, snapshot: Snapshot) -> Snapshot | None:
-        """One epoch, or the rest of one; None (and `self.interrupted`) when asked to stop."""
-        position, phase = snapshot.position, self.phases[snapshot.position.phase]
-        state, sums = snapshot.arrays.state, snapshot.arrays.sums
+    def _stopped_within(self, snapshot: Snapshot) -> bool:
+        """Whether to leave here: inside an epoch, or asked to between two."""
+        if snapshot.position.phase == len(self.phases):
+            return False
+        return snapshot.position.step > 0 or self.should_stop()
+
+    def run_epoch(self, before: Snapshot) -> Snapshot:
+        """One epoch, or the rest of one; a snapshot inside the epoch when asked to stop."""
+        position, phase = before.position, self.phases[before.position.phase]
+        state, sums = before.arrays.state, before.arrays.sums
         batch_size = min(phase.batch_size, len(self.data.train))
         steps = steps_per_epoch(len(self.data.train), batch_size)
         rates = learning_rates(phase, position.phase_epoch, steps)
-        key = jax.random.fold_in(self.training_key, position.epoch)
-        plan = build_plan(phase)
         began = time.perf_counter()
-        calls = epoch_calls(self.data.train, batch_size, self.seed, position.epoch, position.step)
-        for call in calls:
-            padded = np.resize(rates[call.first : call.first + call.steps], len(call.rows))
-            work = Work(jnp.asarray(call.rows), jnp.asarray(padded), key, jnp.asarray(call.first))
-            outcome = run_steps(state, work, jnp.asarray(call.steps), plan)
-            if bool(outcome.failed):
-                raise explain_failure(state, work, int(outcome.done), plan, position.epoch)
-            state, sums = outcome.state, jax.tree.map(jnp.add, sums, outcome.sums)
-            done = call.first + call.steps
+        blocks = epoch_blocks(self.data.train, batch_size, self.seed, position.epoch, position.step)
+        for block in blocks:
+            state, sums = self.run_block(state, sums, block, rates, before)
+            done = block.first + block.steps
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
-                arrays = Arrays(state, snapshot.arrays.best, sums)
-                elapsed = snapshot.seconds + time.perf_counter() - began
-                self.interrupted = Snapshot(
-                    arrays, replace(position, step=done), snapshot.best, elapsed
-                )
-                self.tell(Interrupted(self.interrupted))
-                return None
-        return self.end_epoch(snapshot, state, sums, steps, float(rates[-1]), began)
+                arrays = Arrays(state, before.arrays.best, sums)
+                elapsed = before.seconds + time.perf_counter() - began
+                return Snapshot(arrays, replace(position, step=done), before.best, elapsed)
+        scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps)
+        return self.end_epoch(before, Arrays(state, before.arrays.best, sums), scores, began)
 
-    def end_epoch(
+    def run_block(
         self,
-        before: Snapshot,
         state: TrainState,
         sums: Metrics,
-        steps: int,
-        rate: float,
-        began: float,
-    ) -> Snapshot | None:
-        """Validate, keep the best parameters, and move on to the next epoch or phase."""
+        block: BatchBlock,
+        rates: np.ndarray,
+        before: Snapshot,
+    ) -> tuple[TrainState, Metrics]:
+        """The steps of one compiled call."""
+        epoch, phase = before.position.epoch, self.phases[before.position.phase]
+        padded = np.resize(rates[block.first : block.first + block.steps], len(block.numbers))
+        inputs = StepInputs(
+            jax.tree.map(jnp.asarray, block.rows),
+            jnp.asarray(block.numbers),
+            jnp.asarray(padded),
+            jax.random.fold_in(training_key(self.seed), epoch),
+            jnp.asarray(block.first),
+        )
+        config = step_config(phase, decoder_of(self.data.train))
+        outcome = run_steps(state, inputs, jnp.asarray(block.steps), config)
+        if bool(outcome.failed):
+            raise explain_failure(state, inputs, int(outcome.done), config, epoch)
+        return outcome.state, jax.tree.map(jnp.add, sums, outcome.sums)
+
+    def end_epoch(
+        self, before: Snapshot, arrays: Arrays, scores: EpochScores, began: float
+    ) -> Snapshot:
+        """Keep the best parameters, and move on to the next epoch or phase."""
         position, phase = before.position, self.phases[before.position.phase]
-        raw, averaged = self.validate(state, phase)
-        best, kept = _choose(before, state, raw, averaged, position.epoch, bool(phase.average))
+        best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
         seconds = time.perf_counter() - began
-        record = _record(position, sums, steps, raw, averaged, best, rate, seconds, self.data)
+        rate = len(self.data.train) / seconds
+        record = replace(
+            epoch_record(position, arrays.sums, scores, best),
+            seconds=seconds,
+            examples_per_second=rate,
+        )
         self.history.append(record)
-        after = self.next_position(position, best)
+        after = next_position(position, best, phase)
+        state = arrays.state
         if after.phase != position.phase and after.phase < len(self.phases):
-            fresh = build_optimiser(self.phases[after.phase]).init(state.model)
-            state = state._replace(optimiser=fresh)
-        arrays = Arrays(state, kept, zero_metrics(state.model))
-        snapshot = Snapshot(arrays, after, best, before.seconds + seconds)
+            following = self.phases[after.phase]
+            state = next_phase_state(state, (phase, following), self.data.train, self.seed, after)
+        sums = jax.tree.map(jnp.zeros_like, arrays.sums)
+        snapshot = Snapshot(Arrays(state, kept, sums), after, best, before.seconds + seconds)
         self.tell(EpochDone(record, snapshot))
-        if after.phase < len(self.phases) and self.should_stop():
-            self.interrupted = snapshot
-            self.tell(Interrupted(snapshot))
-            return None
         return snapshot
 
     def validate(self, state: TrainState, phase: Recipe) -> tuple[float | None, float | None]:
         """The validation log-likelihood of the raw and of the averaged parameters."""
         if not len(self.data.valid):
             return None, None
-        measure = Validation(self.data.valid, phase.validation_samples, self.validation_key)
+        measure = ValidationScore(
+            self.data.valid, phase.validation_samples, validation_key(self.seed)
+        )
         return measure(state.model), measure(state.average) if phase.average else None
 
-    def next_position(self, position: Position, best: Best) -> Position:
-        """The next epoch of the phase, or the first of the next one where patience has run out."""
-        phase = self.phases[position.phase]
-        epoch = position.epoch + 1
-        # A phase's patience counts from its own start: an earlier phase's best is not its failure.
-        start = position.epoch - position.phase_epoch
-        last_gain = max(start, -1 if best.epoch is None else best.epoch)
-        impatient = bool(
-            phase.patience
-            and best.valid_ll is not None
-            and position.epoch - last_gain >= phase.patience
-        )
-        if impatient or position.phase_epoch + 1 == phase.epochs:
-            return Position(position.phase + 1, 0, epoch, 0)
-        return Position(position.phase, position.phase_epoch + 1, epoch, 0)
-
-    def tell(self, event: Started | Stepped | EpochDone | Interrupted | Finished) -> None:
+    def tell(self, event: Event) -> None:
         """Every observer hears of it, in order."""
         for observer in self.observers:
             observer(event)
@@ -227,51 +225,3 @@ class _Session:
     def result(self, snapshot: Snapshot) -> FitResult:
         """What `fit` returns."""
         return FitResult(snapshot.arrays.best, tuple(self.history), snapshot)
-
-
-def _choose(
-    before: Snapshot,
-    state: TrainState,
-    raw: float | None,
-    averaged: float | None,
-    epoch: int,
-    has_average: bool,
-) -> tuple[Best, HelmholtzMachine]:
-    if raw is None:
-        return Best(None, epoch, has_average), state.average
-    candidates = [(raw, False), *([(averaged, True)] if averaged is not None else [])]
-    value, is_average = max(candidates)
-    if before.best.valid_ll is not None and value <= before.best.valid_ll:
-        return before.best, before.arrays.best
-    return Best(value, epoch, is_average), state.average if is_average else state.model
-
-
-def _record(
-    position: Position,
-    sums: Metrics,
-    steps: int,
-    raw: float | None,
-    averaged: float | None,
-    best: Best,
-    rate: float,
-    seconds: float,
-    data: Dataset,
-) -> EpochRecord:
-    mean = jax.tree.map(lambda total: float(total) / steps, sums)
-    return EpochRecord(
-        epoch=position.epoch + 1,
-        phase=position.phase + 1,
-        train_ll=mean.info.log_likelihood,
-        train_bound=mean.info.bound,
-        valid_ll=raw,
-        valid_ll_average=averaged,
-        best=best.epoch == position.epoch,
-        effective_samples=mean.info.effective_samples,
-        largest_weight=mean.info.largest_weight,
-        kl=mean.info.kl,
-        gradient_norm_p=mean.gradient_norm_p,
-        gradient_norm_q=mean.gradient_norm_q,
-        learning_rate=rate,
-        seconds=seconds,
-        examples_per_second=len(data.train) / seconds,
-    )

@@ -1,15 +1,23 @@
 """Where a training run stands: all that is needed to go on as if it had never stopped."""
 
+import functools
 from dataclasses import dataclass
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key, PyTree
 
-from wakesleep.estimators.base import Info
-from wakesleep.model import HelmholtzMachine
+from wakesleep.data import Table
+from wakesleep.inference.rows import Decoder, decoder_of
+from wakesleep.models.base import LatentModel
 from wakesleep.recipe import Recipe
-from wakesleep.training.loop import Metrics, TrainState
+from wakesleep.training.loop import Metrics, StepConfig, TrainState, zero_metrics
 from wakesleep.training.optimisers import build_optimiser
+
+ESTIMATOR_START = 2**31 - 1
+"""Folded into the key from which estimators' states start: no epoch has this number."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +43,13 @@ class Arrays(eqx.Module):
     """The part of a snapshot that is arrays.
 
     Attributes:
-        state: parameters, averages and optimiser.
+        state: parameters, averages, optimiser and estimator.
         best: the parameters that did best on the validation set.
         sums: metrics of the epoch under way.
     """
 
     state: TrainState
-    best: HelmholtzMachine
+    best: LatentModel
     sums: Metrics
 
 
@@ -56,13 +64,75 @@ class Snapshot:
     finished: bool = False
 
 
-def first_arrays(model: HelmholtzMachine, phase: Recipe) -> Arrays:
-    """Where a phase starts from with these parameters."""
-    state = TrainState(model, model, build_optimiser(phase).init(model), jnp.zeros((), jnp.int32))
-    return Arrays(state, model, zero_metrics(model))
+def training_key(seed: int) -> Key[Array, ""]:
+    """The key that training folds its epochs into."""
+    return jax.random.split(jax.random.key(seed))[0]
 
 
-def zero_metrics(model: HelmholtzMachine) -> Metrics:
-    """Sums over no steps."""
-    zero = jnp.zeros(())
-    return Metrics(Info(zero, zero, zero, zero, (zero,) * len(model.q)), zero, zero)
+def validation_key(seed: int) -> Key[Array, ""]:
+    """The key of all validation noise."""
+    return jax.random.split(jax.random.key(seed))[1]
+
+
+@functools.lru_cache(maxsize=8)
+def step_config(phase: Recipe, decode: Decoder) -> StepConfig:
+    """How a phase takes a step; the same object each time, so that it is compiled once."""
+    return StepConfig(decode, phase.estimator, build_optimiser(phase), phase.average)
+
+
+def first_arrays(model: LatentModel, recipe: Recipe, rows: Table, seed: int) -> Arrays:
+    """Where a recipe starts from with these parameters."""
+    return phase_arrays(model, recipe.expand()[0], rows, seed)
+
+
+def phase_arrays(
+    model: LatentModel, phase: Recipe, rows: Table, seed: int, number: int = 0
+) -> Arrays:
+    """Where a phase, the run's `number`-th, would start from with these parameters."""
+    state = TrainState(
+        model,
+        model,
+        start_optimiser(model, phase),
+        jnp.zeros((), jnp.int32),
+        start_estimator(model, phase, len(rows), seed, number),
+    )
+    return Arrays(state, model, empty_sums(model, rows))
+
+
+def start_optimiser(model: LatentModel, phase: Recipe) -> PyTree:
+    """Optax's state at a phase's start."""
+    return build_optimiser(phase).init(eqx.filter(model, eqx.is_inexact_array))
+
+
+def start_estimator(model: LatentModel, phase: Recipe, rows: int, seed: int, number: int) -> PyTree:
+    """The estimator's state at a phase's start."""
+    key = jax.random.fold_in(jax.random.fold_in(training_key(seed), ESTIMATOR_START), number)
+    return phase.estimator.init(model, rows, key)
+
+
+def next_phase_state(
+    state: TrainState, phases: tuple[Recipe, Recipe], rows: Table, seed: int, after: Position
+) -> TrainState:
+    """The state at the start of the second phase, given that at the end of the first.
+
+    The optimiser starts anew. The estimator's state is kept where the new phase's estimator is of
+    the same kind and its state of the same shape.
+    """
+    before, following = phases
+    fresh = start_estimator(state.model, following, len(rows), seed, after.phase)
+    same_kind = type(before.estimator) is type(following.estimator)
+    kept = same_kind and _shapes(fresh) == _shapes(state.estimator)
+    return state._replace(
+        optimiser=start_optimiser(state.model, following),
+        estimator=state.estimator if kept else fresh,
+    )
+
+
+def _shapes(tree: PyTree) -> tuple[object, list[tuple[object, object]]]:
+    return jax.tree.structure(tree), [(a.shape, a.dtype) for a in jax.tree.leaves(tree)]
+
+
+def empty_sums(model: LatentModel, rows: Table) -> Metrics:
+    """Metrics of an epoch without a step."""
+    stored = jax.tree.map(jnp.asarray, rows.epoch_rows(np.zeros(1, np.int32), 0, 0))
+    return zero_metrics(model, decoder_of(rows)(stored))

@@ -1,0 +1,74 @@
+"""`wakesleep analyse`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from wakesleep.errors import UsageError
+
+
+@dataclass
+class Analyse:
+    """Bias and spread of few-sample estimates by the bootstrap: the paper's Figs. 1B and 2A.
+
+    Writes bias.json and three figures into RUN/analysis.
+    """
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    split: Literal["train", "valid", "test"] = "test"
+    """Which part of the data the points are drawn from."""
+    points: int = 25
+    """How many points, drawn at random; the paper takes one minibatch."""
+    primary: int = 5000
+    """Samples per point that stand for all."""
+    replicates: int = 100
+    """Resampled runs per K."""
+    seed: int = 3
+    """Of the choice of points and the samples."""
+    quiet: bool = False
+    """No progress."""
+    json: bool = False
+    """Print a JSON object instead of a table."""
+
+    def run(self) -> int:
+        """Analyse and write."""
+        import jax
+        import numpy as np
+
+        from wakesleep.atomic import write_atomically
+        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.evaluation import bias_variance
+        from wakesleep.evaluation.bootstrap import COUNTS
+        from wakesleep.report.bias_figures import bias_figures
+        from wakesleep.runs.folder import RunFolder
+        from wakesleep.storage import load_model
+
+        folder = RunFolder(self.run_folder)
+        data = folder.config().data.load()
+        model = load_model(folder.model_path)
+        rows = data.splits[self.split]
+        if not 1 <= self.points <= len(rows):
+            raise UsageError(f"--points must be from 1 to the {len(rows)} rows of {self.split}")
+        chosen = np.random.default_rng(self.seed).choice(len(rows), self.points, replace=False)
+        with EvaluationProgress("resampling", quiet=self.quiet or self.json) as progress:
+            analysis = bias_variance(
+                model,
+                rows[np.sort(chosen)],
+                key=jax.random.key(self.seed),
+                counts=[count for count in COUNTS if count <= self.primary],
+                primary=self.primary,
+                replicates=self.replicates,
+                progress=progress,
+            )
+        about = {"data": data.name, "binarisation": data.binarisation, "split": self.split}
+        found = {**about, "seed": self.seed, **analysis.to_dict()}
+        out = folder.path / "analysis"
+        write_atomically(out / "bias.json", json.dumps(found, indent=2).encode())
+        for name, picture in bias_figures(found).items():
+            write_atomically(out / name, picture)
+        print(json.dumps(found) if self.json else f"wrote {out}/bias.json and its figures")
+        return 0

@@ -1,0 +1,168 @@
+"""`wakesleep complete`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from wakesleep.errors import UsageError
+
+if TYPE_CHECKING:
+    from wakesleep.data import Dataset
+    from wakesleep.data.partial_files import PartialTable
+    from wakesleep.inference.imputation import Imputation
+
+SUFFIXES = (".npz", ".npy", ".csv")
+
+
+@dataclass
+class Complete:
+    """Draw the missing bits of a table from a run's model, and their probabilities.
+
+    Without FILE, half of each of some images of the run's test set is hidden.
+    """
+
+    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    """A run folder."""
+    file: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="FILE")] = None
+    """A .csv or .tsv with empty, ? or nan cells, or a .npy with nan."""
+    out: Path | None = None
+    """Where to write: .npz all of it, .npy the draws (rows x draws x columns), .csv the
+    probabilities, with observed bits as they are."""
+    picture: Path | None = None
+    """A .png of the rows as images: what was given, then its completions."""
+    hide: Literal["lower", "upper", "left", "right"] = "lower"
+    """Which half is hidden where there is no FILE."""
+    rows: int = 10
+    """The most rows in the picture, and the images taken where there is no FILE."""
+    samples: int = 500
+    """Completions considered for each row."""
+    draws: int = 10
+    """Completions kept for each row."""
+    moves: int = 20
+    """Sweeps of Metropolis moves for rows with a low effective sample size."""
+    threshold: float = 0.1
+    """What is low, as a fraction of --samples; 1 moves every row, 0 none."""
+    seed: int = 4
+    """Of the draws."""
+    quiet: bool = False
+    """No progress."""
+    json: bool = False
+    """Print a JSON object instead of sentences."""
+
+    def run(self) -> int:
+        """Complete, write and tell."""
+        import jax
+
+        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.inference.imputation import impute
+        from wakesleep.runs.folder import RunFolder
+        from wakesleep.storage import load_model
+
+        self._check()
+        folder = RunFolder(self.run_folder)
+        config = folder.config()
+        data = config.data.load() if self.picture or self.file is None else None
+        model = load_model(folder.model_path)
+        table = self._table(data)
+        with EvaluationProgress("completing", quiet=self.quiet or self.json) as progress:
+            found = impute(
+                model,
+                *table,
+                self.samples,
+                key=jax.random.key(self.seed),
+                draws=self.draws,
+                moves=self.moves,
+                threshold=self.threshold,
+                progress=progress,
+            )
+        if self.picture and data:
+            self._draw_picture(self.picture, data, table, found)
+        if self.out:
+            write_completion(self.out, table, found)
+        self._tell(table, found)
+        return 0
+
+    def _table(self, data: "Dataset | None") -> "PartialTable":
+        from wakesleep.data.hidden_halves import hidden_half
+        from wakesleep.data.partial_files import read_partial
+
+        if self.file:
+            return read_partial(self.file)
+        assert data is not None
+        return hidden_half(data, self.rows, self.hide)
+
+    def _check(self) -> None:
+        if not (self.out or self.picture):
+            raise UsageError("nothing to write: give --out, --picture or both")
+        if self.out and self.out.suffix not in SUFFIXES:
+            raise UsageError(f"--out must end in .npz, .npy or .csv, not '{self.out.name}'")
+        if self.picture and self.picture.suffix != ".png":
+            raise UsageError(f"--picture must end in .png, not '{self.picture.name}'")
+        if self.rows < 1:
+            raise UsageError(f"--rows must be 1 or more, not {self.rows}")
+
+    def _draw_picture(
+        self, path: Path, data: "Dataset", table: "PartialTable", found: "Imputation"
+    ) -> None:
+        from wakesleep.atomic import write_atomically
+        from wakesleep.report.completions import completions_png
+
+        shown = slice(0, self.rows)
+        arrays = table.bits[shown], table.missing[shown], found.draws[shown]
+        pictures = (data.images(array) for array in arrays)
+        write_atomically(path, completions_png(*pictures, inverted=data.inverted))
+
+    def _tell(self, table: "PartialTable", found: "Imputation") -> None:
+        summary = summarise(table, found)
+        written = [str(path) for path in (self.out, self.picture) if path]
+        if self.json:
+            print(json.dumps({**summary, "samples": self.samples, "written": written}))
+            return
+        print(
+            f"completed {summary['missing_bits']} missing bits in {summary['rows']} rows; "
+            f"wrote {' and '.join(written)}"
+        )
+        if summary["moved_rows"]:
+            print(f"{summary['moved_rows']} rows had few effective samples and were moved")
+        if summary["unreliable_rows"]:
+            print(
+                f"{summary['unreliable_rows']} rows should not be believed: few effective "
+                "samples, and moves that were hardly accepted"
+            )
+
+
+def write_completion(path: Path, table: "PartialTable", found: "Imputation") -> None:
+    """The whole result, the draws, or the probabilities, by the file's suffix."""
+    import io
+
+    import numpy as np
+
+    from wakesleep.atomic import write_atomically
+
+    buffer = io.BytesIO()
+    if path.suffix == ".npy":
+        np.save(buffer, found.draws, allow_pickle=False)
+    elif path.suffix == ".csv":
+        np.savetxt(buffer, found.probabilities, fmt="%.6g", delimiter=",")
+    else:
+        np.savez_compressed(buffer, allow_pickle=False, missing=table.missing, **vars(found))
+    write_atomically(path, buffer.getvalue())
+
+
+def summarise(table: "PartialTable", found: "Imputation") -> dict[str, Any]:
+    """The numbers of a completion for JSON."""
+    import numpy as np
+
+    return {
+        "rows": len(table.bits),
+        "missing_bits": int(table.missing.sum()),
+        "draws": found.draws.shape[1],
+        "mean_log_likelihood_of_observed": float(found.log_likelihood.mean()),
+        "median_effective_samples": float(np.median(found.effective_samples)),
+        "moved_rows": int(found.moved.sum()),
+        "mean_accepted": float(found.accepted[found.moved].mean()) if found.moved.any() else None,
+        "unreliable_rows": int(found.unreliable.sum()),
+    }

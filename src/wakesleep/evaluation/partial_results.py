@@ -1,0 +1,69 @@
+"""An evaluation on disk, so that an interrupted one continues."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.data import PackedBits
+from wakesleep.errors import DataError, UsageError
+from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.models import HelmholtzMachine
+from wakesleep.storage import load_arrays, read_header, save_arrays
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Finished examples at a path.
+
+    Examples are evaluated independently of each other, so the finished ones are all the
+    state there is: what is drawn for an unfinished one is drawn again.
+
+    Attributes:
+        path: the file.
+        fingerprint: what is evaluated and how; a file with another one is refused.
+    """
+
+    path: Path
+    fingerprint: str
+
+    def save(self, records: Records, done: npt.NDArray[np.bool_]) -> None:
+        """Write, atomically."""
+        save_arrays(self.path, _as_bytes(records, done), {"evaluation": self.fingerprint})
+
+    def load(self, records: Records, done: npt.NDArray[np.bool_]) -> None:
+        """Fill in what is finished; nothing where there is no file."""
+        if not self.path.exists():
+            return
+        found = read_header(self.path).get("evaluation")
+        if found is None:
+            raise DataError(f"{self.path} holds no evaluation")
+        if found != self.fingerprint:
+            raise UsageError(
+                f"{self.path} belongs to an evaluation of another model, of other data or with "
+                "other settings: name another file, or remove this one to start again"
+            )
+        stored = load_arrays(self.path, _as_bytes(records, done))
+        # Bytes, because JAX would round float64 to float32.
+        records[:] = np.frombuffer(np.asarray(stored["records"]).tobytes(), RECORD)
+        done[:] = np.asarray(stored["done"])
+
+
+def fingerprint(model: HelmholtzMachine, bits: PackedBits, *settings: Any) -> str:
+    """A digest of everything a result depends on."""
+    digest = hashlib.sha256(repr((bits.shape, settings)).encode())
+    arrays, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))
+    digest.update(str(structure).encode())
+    for array in arrays:
+        digest.update(np.asarray(array).tobytes())
+    digest.update(np.ascontiguousarray(bits.rows).data)
+    return digest.hexdigest()
+
+
+def _as_bytes(records: Records, done: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[np.uint8]]:
+    return {"records": records.view(np.uint8), "done": done.view(np.uint8)}

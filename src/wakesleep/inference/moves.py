@@ -1,0 +1,163 @@
+"""Metropolis moves that leave p(x_missing, h | x_observed) as it is, from any start.
+
+Three kinds for the latents, because each is blind where another sees: proposals of q, which
+are good where q is; dreams of p, which reach every mode however bad q is; and flips of single
+units. Missing bits are proposed from p(x | h) with the observed ones held. That proposal's
+terms cancel against p's own, so that only the observed bits enter a ratio; where the units are
+independent given h this makes a Gibbs draw of the bits, which is always accepted.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Key
+
+from wakesleep.inference.clamped import draw_missing, log_observed
+from wakesleep.inference.population import Particles, expected_bits, log_prior
+from wakesleep.models import HelmholtzMachine, Latents
+
+Each = Float[Array, "B K"]
+Missing = Bool[Array, "B 1 D"]
+
+
+class Moved(NamedTuple):
+    """What some sweeps of moves led to.
+
+    Attributes:
+        particles: the population after the last sweep.
+        probabilities: P(x_i = 1 | x_observed), averaged over the second half of the sweeps.
+        accepted: the accepted share of q's proposals for all latents, or of those for the
+            missing bits if that is less.
+    """
+
+    particles: Particles
+    probabilities: Float[Array, "B D"]
+    accepted: Float[Array, " B"]
+
+
+def move(
+    model: HelmholtzMachine,
+    key: Key[Array, ""],
+    particles: Particles,
+    missing: Missing,
+    sweeps: int,
+) -> Moved:
+    """Sweep after sweep over the latents and the missing bits of all particles."""
+
+    def step(particles: Particles, sweep_key: Key[Array, ""]) -> tuple[Particles, tuple]:
+        moved, accepted = sweep(model, sweep_key, particles, missing)
+        logits = model.p[0].conditional_logits(moved.x, moved.h[0])
+        return moved, (expected_bits(model, moved.x, logits).mean(1), accepted)
+
+    last, (probabilities, accepted) = lax.scan(step, particles, jax.random.split(key, sweeps))
+    return Moved(last, probabilities[sweeps // 2 :].mean(0), accepted.mean(0).min(0))
+
+
+def sweep(
+    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
+) -> tuple[Particles, Float[Array, "2 B"]]:
+    """Every kind of move once, and the accepted shares of q's proposals and of the bits'."""
+    key_q, key_flips, key_dream, key_bits = jax.random.split(key, 4)
+    particles, latents_accepted = _follow_q(model, key_q, particles)
+    particles = _flip(model, key_flips, particles, missing)
+    particles = _dream(model, key_dream, particles, missing)
+    no_change = jnp.zeros(particles.x.shape[:-1])
+    particles, accept = _move_jointly(model, key_bits, particles, particles.h, no_change, missing)
+    return particles, jnp.stack([latents_accepted, accept.mean(-1)])
+
+
+def _follow_q(
+    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles
+) -> tuple[Particles, Float[Array, " B"]]:
+    """q's proposals for the latents from each layer upwards, the topmost first."""
+    x, h = particles
+    accept = jnp.ones(x.shape[:-1], bool)
+    for lowest in reversed(range(len(h))):
+        key_q, key_accept = jax.random.split(jax.random.fold_in(key, lowest))
+        below = x if lowest == 0 else h[lowest - 1]
+        proposed: list[Array] = []
+        for layer in model.q[lowest:]:
+            key_q, key_layer = jax.random.split(key_q)
+            proposed.append(layer.sample(key_layer, proposed[-1] if proposed else below))
+        gain = _log_weight(model, below, tuple(proposed), lowest)
+        gain -= _log_weight(model, below, h[lowest:], lowest)
+        accept = _accept(key_accept, gain)
+        h = (*h[:lowest], *_where(accept, tuple(proposed), h[lowest:]))
+    return Particles(x, h), accept.mean(-1)
+
+
+def _log_weight(
+    model: HelmholtzMachine, below: Float[Array, "B K W"], upper: Latents, lowest: int
+) -> Each:
+    """log p(below, upper) − log q(upper | below)."""
+    values, parents = (below, *upper), (*upper, jnp.zeros(0))
+    log_p = [
+        layer.log_prob(value, parent)
+        for layer, value, parent in zip(model.p[lowest:], values, parents, strict=True)
+    ]
+    log_q = [
+        layer.log_prob(value, parent)
+        for layer, value, parent in zip(model.q[lowest:], upper, values[:-1], strict=True)
+    ]
+    return sum(log_p, start=jnp.zeros(())) - sum(log_q, start=jnp.zeros(()))
+
+
+def _flip(
+    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
+) -> Particles:
+    """In each latent layer, propose to turn over one unit of every particle."""
+    for level in range(len(particles.h)):
+        key_unit, key_move = jax.random.split(jax.random.fold_in(key, level))
+        h = particles.h
+        unit = jax.random.randint(key_unit, h[level].shape[:-1], 0, h[level].shape[-1])
+        turned = jnp.abs(h[level] - jax.nn.one_hot(unit, h[level].shape[-1]))
+        proposed = (*h[:level], turned, *h[level + 1 :])
+        gain = log_prior(model, proposed) - log_prior(model, h)
+        if level == 0:
+            particles, _ = _move_jointly(model, key_move, particles, proposed, gain, missing)
+        else:
+            particles = Particles(particles.x, _where(_accept(key_move, gain), proposed, h))
+    return particles
+
+
+def _dream(
+    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
+) -> Particles:
+    """Propose latents from p(h); p(h) cancels."""
+    shape = particles.x.shape[:-1]
+    dreamt: list[Array] = []
+    for layer in reversed(model.p[1:]):
+        key, key_layer = jax.random.split(key)
+        dreamt.append(layer.sample(key_layer, dreamt[-1] if dreamt else jnp.zeros(0), shape))
+    proposed = tuple(reversed(dreamt))
+    return _move_jointly(model, key, particles, proposed, jnp.zeros(shape), missing)[0]
+
+
+def _move_jointly(
+    model: HelmholtzMachine,
+    key: Key[Array, ""],
+    particles: Particles,
+    proposed: Latents,
+    gain: Each,
+    missing: Missing,
+) -> tuple[Particles, Bool[Array, "B K"]]:
+    """Propose latents together with missing bits drawn from p(x | proposed latents).
+
+    `gain` is the log ratio of everything else: p(h) over whatever proposed it.
+    """
+    key_x, key_accept = jax.random.split(key)
+    x, logits = draw_missing(model.p[0], key_x, particles.x, missing, proposed[0])
+    before = model.p[0].conditional_logits(particles.x, particles.h[0])
+    gain = gain + log_observed(x, logits, missing) - log_observed(particles.x, before, missing)
+    accept = _accept(key_accept, gain)
+    return _where(accept, Particles(x, proposed), particles), accept
+
+
+def _accept(key: Key[Array, ""], gain: Each) -> Bool[Array, "B K"]:
+    return jnp.log(jax.random.uniform(key, gain.shape)) < gain
+
+
+def _where(accept: Bool[Array, "B K"], new: Any, old: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(accept[..., None], a, b), new, old)

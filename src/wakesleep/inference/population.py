@@ -1,0 +1,118 @@
+"""A weighted population of completions (x, h) with x at what was observed."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Key
+
+from wakesleep import importance
+from wakesleep.inference.clamped import draw_missing, log_observed
+from wakesleep.models import HelmholtzMachine, Latents
+
+
+class Particles(NamedTuple):
+    """K completions of each row: x is `[B, K, D]`, each layer of h `[B, K, H]`."""
+
+    x: Float[Array, "B K D"]
+    h: Latents
+
+
+class Weighted(NamedTuple):
+    """Particles with the weights that make them stand for p(x_missing, h | x_observed).
+
+    Attributes:
+        particles: completions.
+        log_weights: their log weights, whose mean weight is an unbiased p(x_observed).
+        expected: per particle, what is averaged for P(x_i = 1 | x_observed).
+    """
+
+    particles: Particles
+    log_weights: Float[Array, "B K"]
+    expected: Float[Array, "B K D"]
+
+
+def sample_q_each(
+    model: HelmholtzMachine, key: Key[Array, ""], x: Float[Array, "B K D"]
+) -> tuple[Latents, Float[Array, "B K"]]:
+    """One h ~ q(h | x) for every particle's own x, with log q(h | x)."""
+    rows, samples, width = x.shape
+    flat, terms = model.sample_q_with_terms(key, x.reshape(rows * samples, width), 1)
+    h = tuple(layer.reshape(rows, samples, -1) for layer in flat)
+    return h, sum(terms, start=jnp.zeros(())).reshape(rows, samples)
+
+
+def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "B K"]:
+    """log p(h)."""
+    above = (*h[1:], jnp.zeros(0))
+    terms = [
+        layer.log_prob(value, parents)
+        for layer, value, parents in zip(model.p[1:], h, above, strict=True)
+    ]
+    return sum(terms, start=jnp.zeros(h[0].shape[:-1]))
+
+
+def propose(
+    model: HelmholtzMachine,
+    key: Key[Array, ""],
+    filled: Float[Array, "B K D"],
+    missing: Bool[Array, "B 1 D"],
+) -> Weighted:
+    """h ~ q(h | filled), then the missing bits from p(x | h) with the observed ones held.
+
+    The proposal's terms for the missing bits are p's own and cancel, so that the weight is
+    p(h) Π_observed p(x_i | x_<i, h₁) / q(h | filled). It is right whatever `filled` has in
+    place of the missing bits; a likely filling only makes the weights more even.
+    """
+    key_h, key_x = jax.random.split(key)
+    h, log_q = sample_q_each(model, key_h, filled)
+    x, logits = draw_missing(model.p[0], key_x, filled, missing, h[0])
+    log_weights = log_prior(model, h) + log_observed(x, logits, missing) - log_q
+    return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
+
+
+def expected_bits(
+    model: HelmholtzMachine, x: Float[Array, "B K D"], logits: Float[Array, "B K D"]
+) -> Float[Array, "B K D"]:
+    """σ(logits) where the units are independent given h: that has less noise than the bits.
+
+    In an autoregressive layer the weight depends on the bit that was drawn, so only the bit
+    itself may be averaged.
+    """
+    return jax.nn.sigmoid(logits) if model.p[0].is_factorial else x
+
+
+def first_filling(
+    model: HelmholtzMachine,
+    key: Key[Array, ""],
+    x: Float[Array, "B D"],
+    missing: Bool[Array, "B 1 D"],
+    samples: int,
+    rounds: int,
+) -> Float[Array, "B K D"]:
+    """Missing bits from dreams, then a few rounds of h ~ q(h | x), x_missing ~ p(x | h)."""
+    key_dream, key_rounds = jax.random.split(key)
+    dream, _ = model.dream(key_dream, (x.shape[0], samples))
+
+    def refill(i: Array, filled: Float[Array, "B K D"]) -> Float[Array, "B K D"]:
+        return propose(model, jax.random.fold_in(key_rounds, i), filled, missing).particles.x
+
+    return lax.fori_loop(0, rounds, refill, jnp.where(missing, dream, x[:, None]))
+
+
+def resample(key: Key[Array, ""], weighted: Weighted) -> Particles:
+    """K particles of equal weight: each drawn from the population by its weight."""
+    rows, samples = weighted.log_weights.shape
+    chosen = jax.random.categorical(key, weighted.log_weights[:, None], shape=(rows, samples))
+
+    def pick(values: Float[Array, "B K W"]) -> Float[Array, "B K W"]:
+        return jnp.take_along_axis(values, chosen[..., None], axis=1)
+
+    return jax.tree.map(pick, weighted.particles)
+
+
+def weighted_mean(weighted: Weighted) -> Float[Array, "B D"]:
+    """P(x_i = 1 | x_observed) by the weights."""
+    weights = importance.normalise(weighted.log_weights)
+    return jnp.einsum("bk,bkd->bd", weights, weighted.expected)

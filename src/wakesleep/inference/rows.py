@@ -1,0 +1,71 @@
+"""Rows as tables store them, turned into examples as models take them; and whether they fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, UInt8
+
+from wakesleep.data import ArrayRows, PackedBits, Table, as_bits, check_width
+from wakesleep.data.checks import check_shape
+from wakesleep.errors import UsageError, WakesleepError
+from wakesleep.models import HelmholtzMachine, LatentModel
+
+Decoder = Callable[[Any], Any]
+"""From stored rows to examples, inside compiled code; hashable, so that it compiles once."""
+
+
+def unpack(rows: UInt8[Array, "*batch bytes"], features: int) -> Float[Array, "*batch D"]:
+    """Packed bytes, most significant bit first, to 0/1 in float32."""
+    shifts = jnp.arange(7, -1, -1, dtype=jnp.uint8)
+    bits = (rows[..., None] >> shifts) & 1
+    return bits.reshape(*rows.shape[:-1], -1)[..., :features].astype(jnp.float32)
+
+
+@dataclass(frozen=True)
+class UnpackBits:
+    """Packed bytes to bits."""
+
+    features: int
+
+    def __call__(self, rows: UInt8[Array, "*batch bytes"]) -> Float[Array, "*batch D"]:
+        """As float32."""
+        return unpack(rows, self.features)
+
+
+def as_stored(rows: Any) -> Any:
+    """Rows that are examples already."""
+    return rows
+
+
+def decoder_of(table: Table) -> Decoder:
+    """What turns a table's rows into examples."""
+    return as_stored if isinstance(table, ArrayRows) else UnpackBits(table.features)
+
+
+def check_rows(model: LatentModel, table: Table, name: str) -> None:
+    """Refuse rows that a model cannot take, with a sentence that names the table."""
+    if isinstance(model, HelmholtzMachine):
+        if isinstance(table, ArrayRows):
+            raise UsageError(f"{name} holds arrays, but a Helmholtz machine takes tables of bits")
+        check_width(table, model.features, name)
+
+
+def checked_rows(model: LatentModel, data: Any) -> PackedBits | ArrayRows:
+    """The data as rows fit for the model, whose parameters must all be finite."""
+    rows: PackedBits | ArrayRows
+    if isinstance(model, HelmholtzMachine):
+        rows = as_bits(data, "data")
+        check_shape(rows.shape, "data")
+        check_width(rows, model.features, "data")
+    else:
+        rows = data if isinstance(data, ArrayRows) else ArrayRows(data)
+    parameters = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    if not all(bool(jnp.isfinite(parameter).all()) for parameter in parameters):
+        raise WakesleepError(
+            "the model cannot be evaluated: some of its parameters are infinite or not a number"
+        )
+    return rows

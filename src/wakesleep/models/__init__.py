@@ -1,0 +1,16 @@
+"""Latent models: the contract, the Helmholtz machine, and models given as JAX functions."""
+
+from wakesleep.models.base import Draw, LatentModel, by_network
+from wakesleep.models.function_model import FunctionModel
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents, sample, sample_means
+
+__all__ = [
+    "Draw",
+    "FunctionModel",
+    "HelmholtzMachine",
+    "LatentModel",
+    "Latents",
+    "by_network",
+    "sample",
+    "sample_means",
+]

@@ -1,0 +1,96 @@
+"""Checkpoints: a snapshot in one safetensors file, so that it is there whole or not at all."""
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import equinox as eqx
+
+from wakesleep.architecture import describe
+from wakesleep.data import Table
+from wakesleep.errors import DataError
+from wakesleep.recipe import Recipe
+from wakesleep.storage import load_arrays, model_shapes, read_header, save_arrays, save_model
+from wakesleep.training.events import EpochDone, Event, Finished, Interrupted
+from wakesleep.runs.folder import RunFolder
+from wakesleep.training.snapshot import Best, Position, Snapshot, phase_arrays
+
+KEEP = 2
+
+
+def save_checkpoint(folder: RunFolder, snapshot: Snapshot) -> Path:
+    """Write a snapshot, then drop all but the newest few."""
+    model = snapshot.arrays.state.model
+    header = {
+        "architecture": describe(model),
+        "features": model.features,
+        "position": dataclasses.asdict(snapshot.position),
+        "best": dataclasses.asdict(snapshot.best),
+        "seconds": snapshot.seconds,
+        "finished": snapshot.finished,
+    }
+    path = folder.checkpoints / f"step-{int(snapshot.arrays.state.step):010d}.safetensors"
+    save_arrays(path, snapshot.arrays, header)
+    for old in sorted(folder.checkpoints.glob("step-*.safetensors"))[:-KEEP]:
+        old.unlink()
+    return path
+
+
+def latest_checkpoint(folder: RunFolder) -> Path | None:
+    """The newest checkpoint's path, if there is any."""
+    return max(folder.checkpoints.glob("step-*.safetensors"), default=None)
+
+
+def load_checkpoint(path: Path, recipe: Recipe, rows: Table) -> Snapshot:
+    """Read a snapshot of a run with this recipe on these training rows."""
+    progress = read_progress(path)
+    phases = recipe.expand()
+    phase = phases[min(progress.position.phase, len(phases) - 1)]
+    model = model_shapes(read_header(path), path)
+
+    like = eqx.filter_eval_shape(lambda model: phase_arrays(model, phase, rows, 0), model)
+    return Snapshot(load_arrays(path, like), **vars(progress))
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """How far a run had come, which a checkpoint's header tells without its arrays."""
+
+    position: Position
+    best: Best
+    seconds: float
+    finished: bool
+
+
+def read_progress(path: Path) -> RunProgress:
+    """Read a checkpoint's header."""
+    header = read_header(path)
+    try:
+        position, best = Position(**header["position"]), Best(**header["best"])
+        return RunProgress(position, best, float(header["seconds"]), bool(header["finished"]))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f"{path} is a model but not a checkpoint: nothing to resume") from None
+
+
+class Checkpointer:
+    """An observer that saves at the end of an epoch, at most every `interval` seconds."""
+
+    def __init__(self, folder: RunFolder, interval: float | int = 30.0):
+        self.folder = folder
+        self.interval = interval
+        self.saved_at = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        """Save what an event carries, if it is time or the last chance."""
+        if isinstance(event, EpochDone):
+            if time.monotonic() - self.saved_at >= self.interval:
+                self.save(event.snapshot)
+        elif isinstance(event, Interrupted | Finished):
+            self.save(event.snapshot)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Write the checkpoint, and the best model for those who only want that."""
+        save_checkpoint(self.folder, snapshot)
+        save_model(snapshot.arrays.best, self.folder.model_path)
+        self.saved_at = time.monotonic()

@@ -1,0 +1,95 @@
+"""What a run folder's config.toml says: all that is needed to run it again. No JAX here."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
+from wakesleep.errors import UsageError
+from wakesleep.recipe import Recipe
+from wakesleep.recipe_files import recipe_from_dict
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """A data set by name, or files of one's own.
+
+    `valid` and `test` are further files; without them a single table is split by the
+    fractions `split` with seed `split_seed`. `binarise` is for files of grey values: "dynamic",
+    or a threshold from 0 to 1.
+    """
+
+    source: str = "digits"
+    valid: str | None = None
+    test: str | None = None
+    split: tuple[float, float, float] = DEFAULT_SPLIT
+    split_seed: int = 0
+    binarise: str | None = None
+
+    def load(self) -> Dataset:
+        """The data set."""
+        more = {"valid": self.valid, "test": self.test, "binarise": self.binarise}
+        options = {name: value for name, value in more.items() if value is not None}
+        return load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
+
+    def resolved(self) -> "DataConfig":
+        """The same with absolute paths, so that a later command finds the files from anywhere."""
+        return DataConfig(
+            self.source if self.source in DATASETS else _absolute(self.source),
+            None if self.valid is None else _absolute(self.valid),
+            None if self.test is None else _absolute(self.test),
+            self.split,
+            self.split_seed,
+            self.binarise,
+        )
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A training run: the data, the architecture, the recipe and the seed."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: str = "sbn/sbn 10-50-100"
+    seed: int = 0
+    recipe: Recipe = field(default_factory=Recipe)
+
+    def to_toml(self) -> str:
+        """As config.toml has it."""
+        data = {name: value for name, value in vars(self.data).items() if value is not None}
+        values = {"model": self.model, "seed": self.seed, "data": data}
+        return tomli_w.dumps({**values, "recipe": self.recipe.to_dict()})
+
+
+def read_config(path: Path) -> RunConfig:
+    """Read a config.toml; anything in it that is not ours is an error."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path.parent} is not a run folder: it has no {path.name}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    expected = {"model": str, "seed": int, "data": dict, "recipe": dict}
+    if set(values) != set(expected) or not all(
+        isinstance(values[name], kind) for name, kind in expected.items()
+    ):
+        raise UsageError(f"{path} must have exactly: {', '.join(expected)}")
+    recipe = recipe_from_dict(values["recipe"], f"{path}, [recipe]")
+    return RunConfig(_read_data(values["data"], path), values["model"], values["seed"], recipe)
+
+
+def _read_data(values: Mapping[str, Any], path: Path) -> DataConfig:
+    chosen = dict(values)
+    if "split" in chosen:
+        chosen["split"] = tuple(chosen["split"])
+    try:
+        return DataConfig(**chosen)
+    except TypeError:
+        raise UsageError(f"{path}: [data] has an unknown field: {', '.join(chosen)}") from None
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().resolve())

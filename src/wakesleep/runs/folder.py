@@ -1,0 +1,76 @@
+"""The run folder: what a run writes, where, and that only one process writes it."""
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wakesleep.atomic import write_atomically
+from wakesleep.runs.config import RunConfig, read_config
+from wakesleep.errors import UsageError
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """`runs/<name>/` and the names of the files in it."""
+
+    path: Path
+
+    @property
+    def config_path(self) -> Path:
+        """All that is needed to run it again."""
+        return self.path / "config.toml"
+
+    @property
+    def metrics_path(self) -> Path:
+        """One JSON object per epoch."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def model_path(self) -> Path:
+        """The best parameters, for `load_model`."""
+        return self.path / "model.safetensors"
+
+    @property
+    def evaluation_path(self) -> Path:
+        """What `wakesleep evaluate` found, for the report."""
+        return self.path / "evaluation.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Resumable states."""
+        return self.path / "checkpoints"
+
+    def config(self) -> RunConfig:
+        """Read config.toml."""
+        return read_config(self.config_path)
+
+    def write_config(self, config: RunConfig) -> None:
+        """Write config.toml."""
+        write_atomically(self.config_path, config.to_toml().encode())
+
+    def records(self) -> list[dict[str, Any]]:
+        """The epochs so far; a last line cut short by a crash is left out."""
+        if not self.metrics_path.exists():
+            return []
+        lines = self.metrics_path.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def write_records(self, records: list[dict[str, Any]]) -> None:
+        """Replace the epochs so far."""
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        write_atomically(self.metrics_path, text.encode())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder; a second process is refused, a dead one leaves nothing behind."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UsageError(f"another process is working in {self.path}") from None
+            yield

@@ -1,0 +1,60 @@
+"""Evaluating the model of a run folder, with the partial result kept there until it is whole."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+
+from wakesleep.atomic import write_atomically
+from wakesleep.evaluation import LogLikelihood, log_likelihood
+from wakesleep.storage import load_model
+from wakesleep.runs.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class RunEvaluation:
+    """How a run's model is evaluated; see `log_likelihood` for what each means."""
+
+    samples: int = 1000
+    split: Literal["train", "valid", "test"] = "test"
+    tolerance: float | int | None = None
+    method: str = "importance"
+    memory: float | int = 2e9
+    seed: int = 1
+
+    def of(
+        self, folder: RunFolder, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[LogLikelihood, dict[str, Any]]:
+        """The result per example, and the summary; kept in evaluation.npz and .json.
+
+        Interrupted, the same call goes on where it stopped.
+        """
+        data = folder.config().data.load()
+        partial = folder.path / f".evaluation-{self.split}.partial"
+        score = log_likelihood(
+            load_model(folder.model_path),
+            data.splits[self.split],
+            self.samples,
+            key=jax.random.key(self.seed),
+            method=self.method,
+            tolerance=self.tolerance,
+            memory=self.memory,
+            checkpoint=partial,
+            progress=progress,
+        )
+        found = {
+            "data": data.name,
+            "binarisation": data.binarisation,
+            "split": self.split,
+            "samples": self.samples,
+            "tolerance": self.tolerance,
+            "seed": self.seed,
+            **score.to_dict(),
+        }
+        # The report draws its histograms from the examples, and checks that they are these.
+        score.save(folder.path / "evaluation.npz")
+        write_atomically(folder.evaluation_path, json.dumps(found, indent=2).encode())
+        partial.unlink(missing_ok=True)
+        return score, found

@@ -1,0 +1,28 @@
+"""The parameters a training starts from, the same from every door."""
+
+import jax
+import jax.numpy as jnp
+
+from wakesleep.architecture import build
+from wakesleep.data import Dataset
+from wakesleep.models import HelmholtzMachine
+from wakesleep.recipe import Recipe
+
+MODEL_START = 2**31
+"""Folded into the seed's key for initial parameters."""
+
+
+def initial_model(
+    architecture: str, data: Dataset, recipe: Recipe | None = None, seed: int = 0
+) -> HelmholtzMachine:
+    """A machine for this data, started as the recipe says.
+
+    `ws.fit` with an architecture, `wakesleep train` and the scikit-learn estimator all start
+    from what this gives.
+    """
+    init = recipe.init if recipe else "default"
+    key = jax.random.fold_in(jax.random.key(seed), MODEL_START)
+    model = build(architecture, data.features, key=key, init=init)
+    if init == "paper":
+        return model
+    return model.with_visible_mean(jnp.asarray(data.train.smoothed_mean(), jnp.float32))

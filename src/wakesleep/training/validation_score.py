@@ -1,0 +1,80 @@
+"""The validation log-likelihood after every epoch, with the same noise each time."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from wakesleep import importance
+from wakesleep.data import Table
+from wakesleep.inference.rows import Decoder, decoder_of
+from wakesleep.models import LatentModel
+
+# Examples times samples per block: small enough for the activations to stay in cache.
+_ROWS_PER_BLOCK = 1000
+
+# Stored rows per compiled call; only sets that are mapped from a file are larger.
+_BYTES_PER_CALL = 1 << 26
+
+
+class ValidationScore:
+    """Mean log p̂(x) of a set of examples.
+
+    The randomness is fixed, so that two epochs are compared on the same noise and the
+    difference between them is the model's.
+    """
+
+    def __init__(self, data: Table, samples: int, key: Key[Array, ""]):
+        self.data = data
+        self.size = len(data)
+        self.samples = samples
+        self.key = key
+        self._decode = decoder_of(data)
+        self._block = min(max(1, _ROWS_PER_BLOCK // samples), max(self.size, 1))
+        blocks = -(-self.size // self._block)
+        calls = -(-blocks // max(1, _BYTES_PER_CALL // (self._block * data.row_bytes)))
+        # Calls of equal size, so that one is compiled and little of the last one is filling.
+        self._firsts = range(0, blocks, -(-blocks // max(1, calls)) or 1)
+
+    def __call__(self, model: LatentModel) -> float:
+        """The mean over all examples, each counted once."""
+        size, total = jnp.asarray(self.size), 0.0
+        for first in self._firsts:
+            blocks = _Blocks(self._rows(first), jnp.asarray(first), size)
+            total += float(_total(model, blocks, self.samples, self.key, self._decode))
+        return total / self.size
+
+    def _rows(self, first: int) -> Any:
+        rows = np.arange(first * self._block, (first + self._firsts.step) * self._block)
+        stored = self.data.epoch_rows(np.minimum(rows, self.size - 1), 0, 0)
+        shape = (self._firsts.step, self._block)
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf.reshape(*shape, *leaf.shape[1:])), stored)
+
+
+class _Blocks(eqx.Module):
+    """Rows of one call, `[N, b, ...]`: the first block's number, and how many rows are real."""
+
+    rows: PyTree
+    first: Int[Array, ""]
+    size: Int[Array, ""]
+
+
+@eqx.filter_jit
+def _total(
+    model: LatentModel, blocks: _Blocks, samples: int, key: Key[Array, ""], decode: Decoder
+) -> Float[Array, ""]:
+    def add(total: Array, block: tuple[Array, PyTree]) -> tuple[Array, None]:
+        i, rows = block
+        x = decode(rows)
+        log_weights = importance.log_weights(model, x, samples, jax.random.fold_in(key, i))
+        values = importance.log_likelihood_estimate(log_weights)
+        real = i * len(values) + jnp.arange(len(values)) < blocks.size
+        return total + jnp.where(real, values, 0).sum(), None
+
+    places = blocks.first + jnp.arange(jax.tree.leaves(blocks.rows)[0].shape[0])
+    total, _ = lax.scan(add, jnp.zeros(()), (places, blocks.rows))
+    return total

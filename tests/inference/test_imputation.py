@@ -1,0 +1,167 @@
+"""Completions against the exact conditional distributions of machines that can be listed."""
+
+import jax
+import numpy as np
+import pytest
+
+import wakesleep as ws
+from tests.inference.oracle import completions, frequencies, probabilities
+from tests.oracle import sharpen
+from wakesleep.errors import DataError, UsageError
+from wakesleep.inference.imputation import impute
+
+FEATURES = 5
+MACHINES = ("sbn/sbn 2-3", "ar_sbn/sbn 3", "nade/nade 2-2")
+X = np.array([1, 0, 1, 1, 0], np.float32)
+MASKS = {
+    "the last": [False, False, False, True, True],
+    "the first": [True, True, True, False, False],
+    "scattered": [True, False, True, False, True],
+    "all": [True] * 5,
+}
+COPIES = 40
+
+
+def machine_of(text, scale=1.0):
+    key = jax.random.key(11)
+    return sharpen(ws.build(text, features=FEATURES, key=key), key, scale=scale)
+
+
+def run_copies(machine, mask, key, **options):
+    """Independent completions of the same row."""
+    rows, masks = np.tile(X, (COPIES, 1)), np.tile(mask, (COPIES, 1))
+    return impute(machine, rows, masks, key=key, **options)
+
+
+def assert_unbiased(estimates, exact, slack):
+    error = estimates.std(0, ddof=1) / np.sqrt(len(estimates))
+    assert np.all(np.abs(estimates.mean(0) - exact) < 4.5 * error + slack)
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("text", MACHINES)
+def test_weighted_probabilities_are_the_exact_conditionals(text, mask, key):
+    machine, mask = machine_of(text), np.array(mask)
+    found = run_copies(machine, mask, key, samples=1000, threshold=0)
+    assert not found.moved.any()
+    # A self-normalised mean is off by about one over the effective sample size.
+    slack = 1 / found.effective_samples.mean()
+    assert_unbiased(found.probabilities, probabilities(machine, X, mask), slack)
+
+
+@pytest.mark.parametrize("text", MACHINES)
+def test_moved_probabilities_are_the_exact_conditionals(text, key):
+    machine, mask = machine_of(text), np.array(MASKS["scattered"])
+    found = run_copies(machine, mask, key, samples=200, moves=40, threshold=1)
+    assert found.moved.all()
+    assert np.all(found.accepted > 0.05)
+    assert_unbiased(found.probabilities, probabilities(machine, X, mask), slack=1e-3)
+
+
+@pytest.mark.parametrize("text", MACHINES)
+@pytest.mark.parametrize("threshold", [0, 1])
+def test_draws_follow_the_exact_joint_distribution(text, threshold, key):
+    machine, mask = machine_of(text), np.array(MASKS["the first"])
+    found = run_copies(machine, mask, key, samples=500, draws=200, threshold=threshold)
+    fits, exact, _ = completions(machine, X, mask)
+    # Draws of one row share a population; the rows are independent.
+    each = np.stack([frequencies(draws, fits) for draws in found.draws])
+    assert_unbiased(each, exact, slack=1 / found.effective_samples.mean())
+    assert np.all(found.draws[:, :, ~mask] == X[~mask])
+
+
+@pytest.mark.parametrize("text", MACHINES)
+def test_the_likelihood_of_the_observed_bits_is_unbiased(text, key):
+    machine, mask = machine_of(text), np.array(MASKS["scattered"])
+    found = run_copies(machine, mask, key, samples=1000, threshold=0)
+    _, _, log_evidence = completions(machine, X, mask)
+    assert_unbiased(np.exp(found.log_likelihood.astype(float) - log_evidence), 1.0, slack=1e-5)
+
+
+def test_moves_help_where_q_is_bad(key):
+    """A machine whose q says nothing of its posterior: weights degenerate, moves recover."""
+    machine, mask = machine_of("sbn/sbn 6", scale=5.0), np.array(MASKS["scattered"])
+    exact = probabilities(machine, X, mask)
+    worst = {}
+    for moves in (0, 100):
+        found = run_copies(machine, mask, key, samples=30, moves=moves, threshold=1)
+        worst[moves] = np.abs(found.probabilities.mean(0) - exact).max()
+    assert found.effective_samples.mean() < 10
+    assert worst[100] < 0.5 * worst[0]
+    assert worst[100] < 0.02
+
+
+def test_rows_without_missing_bits_are_returned_as_they_are(key):
+    found = impute(machine_of("nade/sbn 3"), X[None], np.zeros((1, 5), bool), key=key)
+    assert np.all(found.draws[0] == X)
+    assert np.all(found.probabilities[0] == X)
+
+
+def test_the_same_key_gives_the_same_completion_and_nan_marks_what_is_missing(key):
+    machine = machine_of("ar_sbn/sbn 3")
+    with_nan = np.where(MASKS["the last"], np.nan, X)[None]
+    first = impute(machine, with_nan, key=key)
+    second = impute(machine, X[None], np.array([MASKS["the last"]]), key=key)
+    assert np.array_equal(first.draws, second.draws)
+    assert np.array_equal(first.probabilities, second.probabilities)
+
+
+def test_rows_come_out_in_order_whatever_the_tiles(key, monkeypatch):
+    machine = machine_of("sbn/sbn 3")
+    rows = np.random.default_rng(0).integers(0, 2, (7, 5))
+    mask = np.tile(MASKS["the last"], (7, 1))
+    seen = []
+    monkeypatch.setattr("wakesleep.inference.imputation.LARGEST_ARRAY", 4 * 50 * 5 * 3)
+    progress = lambda done, total: seen.append((done, total))  # noqa: E731
+    found = impute(machine, rows, mask, samples=50, key=key, progress=progress)
+    assert seen == [(3, 7), (6, 7), (7, 7)]
+    assert np.array_equal(found.draws[:, 0, :3], rows[:, :3])
+
+
+def test_a_row_that_nothing_helped_is_unreliable():
+    few, many = np.float32(2), np.float32(200)
+    found = ws.Completion(
+        draws=np.zeros((4, 1, 1), np.uint8),
+        probabilities=np.zeros((4, 1), np.float32),
+        log_likelihood=np.zeros(4, np.float32),
+        effective_samples=np.array([few, few, few, many]),
+        moved=np.array([False, True, True, False]),
+        accepted=np.array([np.nan, 0.001, 0.4, np.nan], np.float32),
+    )
+    assert found.unreliable.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"samples": 0}, "samples"),
+        ({"draws": 0}, "draws"),
+        ({"draws": 11, "samples": 10}, "draws"),
+        ({"moves": -1}, "moves"),
+        ({"threshold": 2}, "threshold"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, said, key):
+    with pytest.raises(UsageError, match=said):
+        impute(machine_of("sbn/sbn 2"), X[None], key=key, **options)
+
+
+@pytest.mark.parametrize(
+    ("x", "mask", "said"),
+    [
+        ([[0, 1, 2, 0, 1]], None, "row 1, column 3: found 2"),
+        ([[0, 1, 1]], None, "made for 5"),
+        ([["a"] * 5], None, "of type"),
+        ([[0, 1, 1, 0, 1]], [[0, 1, 1, 0, 1]], "true or false"),
+        ([[0, 1, 1, 0, 1]], [[True]], "true or false"),
+    ],
+)
+def test_tables_that_are_none_are_refused(x, mask, said, key):
+    with pytest.raises(DataError, match=said):
+        impute(machine_of("sbn/sbn 2"), x, mask, key=key)
+
+
+def test_a_model_without_latents_is_refused_with_a_sentence(key):
+    model = ws.build("nade(hidden=3)", features=4, key=key)
+    with pytest.raises(UsageError, match="without latents"):
+        ws.impute(model, [[0, 1, 0, np.nan]], key=key)
