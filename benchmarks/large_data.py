@@ -37,7 +37,7 @@ from wakesleep.training.events import Event, Stepped
 ROWS, FEATURES = 20_000_000, 512
 ROWS_PER_BLOCK = 200_000
 ARCHITECTURE = "sbn/sbn 20-100"
-RECIPE = Recipe(batch_size=100, samples=5)
+RECIPE = Recipe(batch_size=100, estimator={"samples": 5})
 CALLS = 7
 REPETITIONS = 3
 WAYS = ("memory", "mapped", "evicted")

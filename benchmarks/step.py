@@ -9,16 +9,13 @@ optimiser count as time, not as work) and divides by the rate of a large sgemm i
 import sys
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_result
+from benchmarks.steps import Steps
 from benchmarks.work import step_flops
 from wakesleep.architecture import build
 from wakesleep.recipe import Recipe
-from wakesleep.training.loop import Work, run_steps
-from wakesleep.training.session import build_plan
-from wakesleep.training.snapshot import first_arrays
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 STEPS = 200
@@ -28,16 +25,9 @@ REPETITIONS = 9
 def measure(architecture: str, recipe: Recipe) -> float:
     """Seconds per step inside the compiled loop."""
     model = build(architecture, FEATURES, key=jax.random.key(0))
-    plan = build_plan(recipe)
-    bits = np.random.default_rng(0).integers(0, 256, (STEPS, recipe.batch_size, FEATURES // 8))
-    rows = jnp.asarray(bits, jnp.uint8)
-    rates = jnp.full(STEPS, 1e-4)
-    work = Work(rows, rates, jax.random.key(1), jnp.asarray(0))
-    state = first_arrays(model, recipe).state
-    count = jnp.asarray(STEPS)
-    return (
-        median_seconds(lambda: run_steps(state, work, count, plan).state.step, REPETITIONS) / STEPS
-    )
+    rows = np.random.default_rng(0).integers(0, 256, (STEPS, recipe.batch_size, FEATURES // 8))
+    steps = Steps(model, recipe, rows)
+    return median_seconds(lambda: steps.run(STEPS).step, REPETITIONS) / STEPS
 
 
 def main() -> None:
@@ -45,7 +35,7 @@ def main() -> None:
     about = provenance()
     for batch in (25, 100):
         for optimiser, average in (("sgd", 0.0), ("adam", 0.0), ("adam", 0.998)):
-            recipe = Recipe(batch_size=batch, samples=5, optimiser=optimiser, average=average)
+            recipe = Recipe(batch_size=batch, optimiser=optimiser, average=average)
             seconds = measure(ARCHITECTURE, recipe)
             limit = sgemm_rate()
             rate = step_flops(ARCHITECTURE, FEATURES, batch, 5) / seconds

@@ -14,24 +14,24 @@ _ESTIMATOR_FIELDS = ("samples", "dreams", "rate_wake_q", "rate_sleep_q")
 
 def recipe_from_dict(values: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from plain values; `base` names the recipe that they override."""
-    chosen = dict(values)
-    base = chosen.pop("base", "default")
-    if base not in NAMED:
-        raise UsageError(f"{where}: no recipe is called '{base}'; valid: {', '.join(NAMED)}")
-    if not isinstance(chosen.get("phases", []), list | tuple):
-        raise UsageError(f"{where}: phases must be a list of tables ([[phases]])")
-    phases = tuple(chosen.pop("phases", ()))
-    top = _modern(chosen, {})
-    unknown = sorted(set(top) - set(FIELDS))
-    if unknown:
-        valid = ", ".join(FIELDS)
-        raise UsageError(f"{where}: a recipe has no field '{unknown[0]}'; valid: {valid}")
-    # A phase that is no table is left for the recipe to refuse.
-    top["phases"] = tuple(_modern(p, chosen) if isinstance(p, Mapping) else p for p in phases)
     try:
-        return named_recipe(base).overridden(top)
+        return _recipe(dict(values))
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def _recipe(values: dict[str, Any]) -> Recipe:
+    base = named_recipe(values.pop("base", "default"))
+    phases = values.pop("phases", ())
+    if not isinstance(phases, list | tuple):
+        raise UsageError("phases must be a list of tables ([[phases]])")
+    top = _modern(values, {})
+    unknown = sorted(set(top) - set(FIELDS))
+    if unknown:
+        raise UsageError(f"a recipe has no field '{unknown[0]}'; valid: {', '.join(FIELDS)}")
+    # A phase that is no table is left for the recipe to refuse.
+    top["phases"] = tuple(_modern(p, values) if isinstance(p, Mapping) else p for p in phases)
+    return base.overridden(top)
 
 
 def load_recipe(name_or_path: str | Path) -> Recipe:

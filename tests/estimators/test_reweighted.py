@@ -16,9 +16,17 @@ from tests.oracle import (
 )
 from wakesleep import importance
 from wakesleep.errors import UsageError
-from wakesleep.estimators import Reweighted
+from wakesleep.estimators import Batch, Reweighted
 
 X = all_bits(FEATURES)[1::5]
+
+
+def step(estimator, machine, key, x=X):
+    """Gradients and info of one step on some rows."""
+    batch = Batch(jnp.asarray(x, jnp.float32), jnp.arange(len(x)))
+    state = estimator.init(machine, len(x), key)
+    gradients, _, info = estimator.step(machine, state, batch, key)
+    return gradients, info
 
 
 def estimates(estimator, machine, key, repetitions):
@@ -26,8 +34,7 @@ def estimates(estimator, machine, key, repetitions):
 
     @eqx.filter_jit
     def one(key):
-        gradients, _ = estimator(machine, X, key)
-        return gradients
+        return step(estimator, machine, key)[0]
 
     drawn = [one(k) for k in jax.random.split(key, repetitions)]
     return np.stack([flat(g.p) for g in drawn]), np.stack([flat(g.q) for g in drawn])
@@ -72,7 +79,7 @@ def test_the_surrogate_is_the_gradient_of_log_mean_weight_with_samples_fixed(tex
     """The paper's eq. 3, exactly: no sampling error on either side."""
     machine = small_machine(text)
     samples = 6
-    gradients, info = Reweighted(samples=samples, wake_q=0, sleep_q=0)(machine, X, key)
+    gradients, info = step(Reweighted(samples=samples, wake_q=0, sleep_q=0), machine, key)
     wake_key, _ = jax.random.split(key)
     h = machine.sample_q(wake_key, X, samples)
     log_q = machine.log_q(h, X[:, None])
@@ -90,7 +97,7 @@ def test_each_update_has_its_own_weight_and_they_add_up(key):
     machine = small_machine("ar_sbn/nade 2-2")
 
     def gradient(**weights):
-        gradients, _ = Reweighted(samples=3, **weights)(machine, X, key)
+        gradients, _ = step(Reweighted(samples=3, **weights), machine, key)
         return flat(gradients.p), flat(gradients.q)
 
     p, q = gradient(wake_p=2.0, wake_q=0.5, sleep_q=3.0)
@@ -100,14 +107,14 @@ def test_each_update_has_its_own_weight_and_they_add_up(key):
 
 
 def test_no_update_of_q_at_all_leaves_q_without_gradient(key):
-    gradients, _ = Reweighted(wake_q=0, sleep_q=0)(small_machine("sbn/nade 2-2"), X, key)
+    gradients, _ = step(Reweighted(wake_q=0, sleep_q=0), small_machine("sbn/nade 2-2"), key)
     assert np.all(flat(gradients.q) == 0)
     assert np.any(flat(gradients.p) != 0)
 
 
 def test_classic_wake_sleep_is_one_sample_without_wake_q(key):
     machine = small_machine("sbn/sbn 2-2")
-    gradients, _ = Reweighted(samples=1, wake_q=0)(machine, X, key)
+    gradients, _ = step(Reweighted(samples=1, wake_q=0), machine, key)
     wake_key, sleep_key = jax.random.split(key)
     h = machine.sample_q(wake_key, X, 1)
     x_dream, h_dream = machine.dream(sleep_key, len(X))
@@ -119,13 +126,13 @@ def test_classic_wake_sleep_is_one_sample_without_wake_q(key):
 
 def test_info_says_what_the_weights_say(key):
     machine = small_machine("sbn/sbn 2-3")
-    _, info = Reweighted(samples=8)(machine, X, key)
+    _, info = step(Reweighted(samples=8), machine, key)
     log_weights = importance.log_weights(machine, X, 8, jax.random.split(key)[0])
     weights = importance.normalise(log_weights)
     assert float(info.bound) == pytest.approx(float(log_weights.mean()), abs=1e-4)
     assert float(info.largest_weight) == pytest.approx(float(weights.max(-1).mean()), abs=1e-4)
     assert 1 <= float(info.effective_samples) <= 8
-    drawn = importance.draw(machine, X, 8, jax.random.split(key)[0])
+    drawn = machine.draw(jax.random.split(key)[0], X, 8)
     reconstruction = float(drawn.log_p_terms[0].mean())
     assert float(info.bound) == pytest.approx(reconstruction - float(sum(info.kl)), abs=1e-4)
 
@@ -141,6 +148,6 @@ def test_gradients_are_averaged_over_the_batch_not_normalised_over_it(key):
     machine = small_machine("sbn/sbn 2")
     rare = eqx.tree_at(lambda m: m.p[0].b, machine, jnp.full(FEATURES, 6.0))
     x = jnp.stack([jnp.ones(FEATURES), jnp.zeros(FEATURES)])
-    gradients, _ = Reweighted(samples=50, wake_q=0, sleep_q=0)(rare, x, key)
+    gradients, _ = step(Reweighted(samples=50, wake_q=0, sleep_q=0), rare, key, x)
     # Were weights normalised over the batch, the all-zero row would have no say in the bias.
     assert np.all(np.asarray(gradients.p[0].b) > 0.2)

@@ -13,19 +13,22 @@ from wakesleep.architecture import build
 from wakesleep.data import PackedBits, load_dataset
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation import log_likelihood
+from wakesleep.inference.rows import unpack
 from wakesleep.recipe import Recipe
 from wakesleep.training import DivergenceError, fit
-from wakesleep.training.batches import epoch_calls
+from wakesleep.training.batches import epoch_blocks
 from wakesleep.training.events import EpochDone, Finished, Interrupted, Started, Stepped
-from wakesleep.training.loop import unpack
 from wakesleep.training.optimisers import MOMENTUM, build_optimiser
-from wakesleep.training.session import learning_rates
-from wakesleep.training.validation_score import Validation
+from wakesleep.training.schedule import learning_rates
+from wakesleep.training.validation_score import ValidationScore
 
 TWO_PHASES = Recipe(
     batch_size=16,
     validation_samples=3,
-    phases=({"epochs": 2}, {"epochs": 2, "samples": 2, "optimiser": "sgd", "learning_rate": 0.01}),
+    phases=(
+        {"epochs": 2},
+        {"epochs": 2, "estimator": {"samples": 2}, "optimiser": "sgd", "learning_rate": 0.01},
+    ),
 )
 
 
@@ -100,21 +103,21 @@ def test_events_tell_the_story_in_order(model, bars):
 
 def test_every_example_is_seen_in_every_epoch():
     rows = np.arange(103, dtype=np.uint8)[:, None]
-    calls = list(epoch_calls(PackedBits(rows, 8), batch_size=10, seed=0, epoch=3))
-    shown = np.concatenate([call.rows[: call.steps].ravel() for call in calls])
+    blocks = list(epoch_blocks(PackedBits(rows, 8), batch_size=10, seed=0, epoch=3))
+    shown = np.concatenate([block.rows[: block.steps].ravel() for block in blocks])
     assert shown.size == 110
     assert set(shown) == set(range(103))
-    other = next(epoch_calls(PackedBits(rows, 8), batch_size=10, seed=0, epoch=4))
-    assert not np.array_equal(other.rows, calls[0].rows)
+    other = next(epoch_blocks(PackedBits(rows, 8), batch_size=10, seed=0, epoch=4))
+    assert not np.array_equal(other.rows, blocks[0].rows)
 
 
 def test_an_epoch_can_be_taken_up_in_the_middle(monkeypatch):
     monkeypatch.setattr("wakesleep.training.batches.STEPS_PER_CALL", 4)
     data = PackedBits(np.arange(100, dtype=np.uint8)[:, None], 8)
-    calls = list(epoch_calls(data, 10, seed=0, epoch=0))
-    assert [(call.first, call.steps) for call in calls] == [(0, 4), (4, 4), (8, 2)]
-    rest = list(epoch_calls(data, 10, seed=0, epoch=0, start=4))
-    assert all(np.array_equal(a.rows, b.rows) for a, b in zip(calls[1:], rest, strict=True))
+    blocks = list(epoch_blocks(data, 10, seed=0, epoch=0))
+    assert [(block.first, block.steps) for block in blocks] == [(0, 4), (4, 4), (8, 2)]
+    rest = list(epoch_blocks(data, 10, seed=0, epoch=0, start=4))
+    assert all(np.array_equal(a.rows, b.rows) for a, b in zip(blocks[1:], rest, strict=True))
 
 
 @pytest.mark.parametrize("features", [1, 7, 8, 9, 64])
@@ -129,7 +132,7 @@ def test_validation_counts_every_example_once(size):
     """With q the exact posterior the estimate has no noise, so any miscount would show."""
     machine = machine_with_exact_posterior()
     bits = np.random.default_rng(size).integers(0, 2, (size, machine.features), np.uint8)
-    measured = Validation(PackedBits.pack(bits), 2, jax.random.key(0))(machine)
+    measured = ValidationScore(PackedBits.pack(bits), 2, jax.random.key(0))(machine)
     exact = log_likelihood(machine, bits, method="exact").mean
     assert measured == pytest.approx(exact, abs=1e-4)
 
@@ -145,7 +148,7 @@ def test_the_best_parameters_are_kept_and_patience_ends_a_phase(model, bars):
     assert len(values) == best + 1 + 3 < 50
     assert result.snapshot.best.epoch == best
     assert seen[-1].stopped_early
-    measure = Validation(bars.valid, recipe.validation_samples, jax.random.split(_key(2))[1])
+    measure = ValidationScore(bars.valid, recipe.validation_samples, jax.random.split(_key(2))[1])
     assert measure(result.model) == pytest.approx(max(values), abs=1e-5)
 
 
@@ -190,7 +193,7 @@ def test_sgd_is_the_paper_s_damped_momentum_on_the_summed_objective(model):
 
 
 def test_p_and_q_have_learning_rates_of_their_own(model, bars):
-    still_q = fit(model, bars, Recipe(epochs=1, rate_wake_q=0.0, rate_sleep_q=0.0, average=0.0))
+    still_q = fit(model, bars, Recipe(epochs=1, rate_q=0.0, average=0.0))
     assert same_bits(still_q.snapshot.arrays.state.model.q, model.q)
     assert not same_bits(still_q.snapshot.arrays.state.model.p, model.p)
     still_p = fit(model, bars, Recipe(epochs=1, rate_p=0.0, average=0.0))
@@ -198,12 +201,12 @@ def test_p_and_q_have_learning_rates_of_their_own(model, bars):
     assert not same_bits(still_p.snapshot.arrays.state.model.q, model.q)
 
 
-def test_divergence_names_the_epoch_the_step_and_the_layer(model, bars):
+def test_divergence_names_the_epoch_the_step_and_the_parameter(model, bars):
     recipe = Recipe(epochs=3, batch_size=10, learning_rate=1e38, schedule="constant", average=0.0)
-    with pytest.raises(DivergenceError, match=r"epoch 1, step \d+: .* of [pq]\[\d\] \((ar_)?sbn\)"):
+    with pytest.raises(DivergenceError, match=r"epoch 1, step \d+: the \w+ of [pq]\.\d\.\w+ is"):
         fit(model, bars, recipe)
     broken = eqx.tree_at(lambda m: m.q[1].b, model, jnp.full(3, jnp.nan))
-    with pytest.raises(DivergenceError, match=r"epoch 1, step 1: the weights of q\[1\] \(ar_sbn\)"):
+    with pytest.raises(DivergenceError, match=r"epoch 1, step 1: the value of q\.1\.b is"):
         fit(broken, bars, recipe)
 
 

@@ -12,9 +12,9 @@ from wakesleep.cli import main
 from wakesleep.data import Dataset, GreyRows, PackedBits, load_dataset, pack_dataset
 from wakesleep.runs.config import DataConfig, RunConfig, read_config
 from wakesleep.training import fit
-from wakesleep.training.batches import epoch_calls, epoch_order
+from wakesleep.training.batches import epoch_blocks, epoch_order
 from wakesleep.training.events import Interrupted
-from wakesleep.training.validation_score import Validation
+from wakesleep.training.validation_score import ValidationScore
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +53,18 @@ def test_the_order_takes_four_bytes_an_example_and_is_numpy_s(examples):
 
 def test_the_last_minibatch_is_filled_up_with_the_first_rows():
     data = PackedBits(np.arange(7, dtype=np.uint8)[:, None], 8)
-    (call,) = epoch_calls(data, batch_size=4, seed=0, epoch=0)
+    (block,) = epoch_blocks(data, batch_size=4, seed=0, epoch=0)
     order = epoch_order(7, 0, 0)
-    assert call.rows.ravel().tolist() == [*order, order[0]]
+    assert block.rows.ravel().tolist() == [*order, order[0]]
 
 
 @pytest.mark.parametrize("size", [5, 40, 53])
 def test_validation_in_many_calls_is_validation_in_one(model, bars, monkeypatch, size):
     data = bars.train.take(np.arange(size))
     monkeypatch.setattr("wakesleep.training.validation_score._ROWS_PER_BLOCK", 20)
-    whole = Validation(data, 5, jax.random.key(0))
+    whole = ValidationScore(data, 5, jax.random.key(0))
     monkeypatch.setattr("wakesleep.training.validation_score._BYTES_PER_CALL", 24)
-    pieces = Validation(data, 5, jax.random.key(0))
+    pieces = ValidationScore(data, 5, jax.random.key(0))
     assert len(whole._firsts) == 1
     assert len(pieces._firsts) == -(-size // 12)
     assert pieces(model) == pytest.approx(whole(model), rel=1e-6)
@@ -80,8 +80,8 @@ def test_every_epoch_shows_new_bits_of_the_same_grey_rows(greys):
 
 
 def shown_in(table, seed, epoch):
-    (call,) = epoch_calls(table, 25, seed, epoch)
-    return np.unpackbits(call.rows.reshape(100, -1), axis=1, count=table.features)
+    (block,) = epoch_blocks(table, 25, seed, epoch)
+    return np.unpackbits(block.rows.reshape(100, -1), axis=1, count=table.features)
 
 
 def test_grey_rows_stopped_within_an_epoch_lose_nothing(model, greys, monkeypatch):

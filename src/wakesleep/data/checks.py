@@ -58,7 +58,7 @@ def check_width(bits: PackedBits | GreyRows | npt.NDArray[Any], features: int, w
         )
 
 
-def check_same_width(tables: Mapping[str, PackedBits | GreyRows]) -> None:
+def check_same_width(tables: Mapping[str, Any]) -> None:
     """Raise a `DataError` unless all the named tables are as wide as the first."""
     (first, reference), *others = tables.items()
     for name, table in others:

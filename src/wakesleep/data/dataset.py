@@ -45,7 +45,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if isinstance(self.train, ArrayRows):
             return
-        check_same_width({name: table for name, table in self.splits.items()})
+        check_same_width(self.splits)
         if self.image_shape and np.prod(self.image_shape) != self.features:
             rows, columns = self.image_shape
             raise DataError(

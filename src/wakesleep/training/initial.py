@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from wakesleep.architecture import build
-from wakesleep.data import Dataset
+from wakesleep.data import ArrayRows, Dataset
 from wakesleep.models import HelmholtzMachine
 from wakesleep.recipe import Recipe
 
@@ -23,6 +23,6 @@ def initial_model(
     init = recipe.init if recipe else "default"
     key = jax.random.fold_in(jax.random.key(seed), MODEL_START)
     model = build(architecture, data.features, key=key, init=init)
-    if init == "paper":
+    if init == "paper" or isinstance(data.train, ArrayRows):
         return model
     return model.with_visible_mean(jnp.asarray(data.train.smoothed_mean(), jnp.float32))
