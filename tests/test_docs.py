@@ -7,15 +7,19 @@ import types
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from tests.layers import test_contract as contract
 from tests.oracle import sharpen
 from wakesleep.architecture import build, describe
-from wakesleep.data import DATASETS, load_dataset
+from wakesleep.data import DATASETS, array_dataset, load_dataset
 from wakesleep.estimators import ESTIMATORS
+from wakesleep.evaluation import log_likelihood
 from wakesleep.layers import LAYERS, Kind, create_layer, initialisation
-from wakesleep.recipe import Recipe, load_recipe
+from wakesleep.recipe import Recipe
+from wakesleep.recipe_files import load_recipe
 from wakesleep.training import fit
 
 ROOT = Path(__file__).parents[1]
@@ -68,21 +72,43 @@ def test_the_skeleton_layer_has_an_architecture_string(key, monkeypatch):
 
 
 def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
-    unweighted = skeleton("estimators/unweighted.py", monkeypatch).Unweighted
-    monkeypatch.setitem(ESTIMATORS, "unweighted", unweighted)
+    monkeypatch.setitem(
+        ESTIMATORS, "centred", skeleton("estimators/centred.py", monkeypatch).Centred
+    )
     monkeypatch.setitem(DATASETS, "parity", skeleton("data/parity.py", monkeypatch).PARITY)
     data = load_dataset("parity")
     model = build("ar_sbn/sbn 8", features=data.features, key=key)
-    recipe = Recipe(estimator="unweighted", epochs=15, learning_rate=0.03)
-    history = fit(model, data, recipe).history
-    assert history[-1].valid_ll > history[0].valid_ll + 0.02
-    assert jax.tree.leaves(history[-1].kl)
+    estimator = {"name": "centred", "forget": 0.9}
+    result = fit(model, data, Recipe(estimator=estimator, epochs=15, learning_rate=0.03))
+    assert result.history[-1].valid_ll > result.history[0].valid_ll + 0.02
+    usual = np.asarray(result.snapshot.arrays.state.estimator)
+    # Seven free bits: the bound of a row is about -7 log 2, the memory on its way there.
+    assert usual.shape == (len(data.train),)
+    assert -7 < usual.mean() < -3
+
+
+def test_the_skeleton_model_is_trained_and_judged_like_any_other(key, monkeypatch):
+    coins = skeleton("models/coins.py", monkeypatch).Coins
+    keys = jax.random.split(key, 3)
+    truth = coins(jnp.zeros(2), 3 * jax.random.normal(keys[0], (2, 6)), jnp.zeros((2, 6)))
+    rows = [np.asarray(truth.dream(k, 600)[0]) for k in jax.random.split(keys[1], 2)]
+    start = coins(jnp.zeros(2), jax.random.normal(keys[2], (2, 6)), jnp.zeros((2, 6)))
+    recipe = Recipe(epochs=150, batch_size=20, estimator={"samples": 20}, weight_decay=0.0)
+    model = fit(start, array_dataset(*rows), recipe).model
+
+    def exact(model):
+        both = [jax.nn.log_sigmoid(jnp.where(rows[1] > 0, c, -c)).sum(-1) for c in model.coins]
+        return jax.nn.logsumexp(jax.nn.log_softmax(model.bags)[:, None] + jnp.stack(both), axis=0)
+
+    assert float((exact(truth) - exact(model)).mean()) < 0.05
+    score = log_likelihood(model, rows[1], samples=500, key=key)
+    np.testing.assert_allclose(score.values, exact(model), atol=0.3)
 
 
 def test_the_recipe_of_the_running_page_is_what_it_says(tmp_path):
     (text,) = re.findall(r"```toml\n(.*?)```", RUNNING, re.DOTALL)
     (tmp_path / "deep.toml").write_text(text)
     first, second = load_recipe(tmp_path / "deep.toml").expand()
-    assert (first.epochs, first.samples, first.rate_divisor) == (1000, 5, 1.0)
-    assert (second.epochs, second.samples, second.rate_divisor) == (500, 100, 1.005)
+    assert (first.epochs, first.estimator.samples, first.rate_divisor) == (1000, 5, 1.0)
+    assert (second.epochs, second.estimator.samples, second.rate_divisor) == (500, 100, 1.005)
     assert first.optimiser == second.optimiser == "sgd"
