@@ -55,7 +55,8 @@ def test_training_reaches_the_entropy_of_bars_no_lower():
 
     data = ws.load_dataset("bars")
     model = ws.build("nade(hidden=32)", features=data.features, key=jax.random.key(0))
-    recipe = ws.Recipe(epochs=15, samples=1, validation_samples=1, rate_wake_q=0, rate_sleep_q=0)
+    alone = {"samples": 1, "wake_q": 0, "sleep_q": 0}
+    recipe = ws.Recipe(epochs=15, estimator=alone, validation_samples=1)
     result = ws.fit(model, data, recipe, seed=0, progress=False)
     score = ws.log_likelihood(result.model, data.test, method="exact")
     excess = -score.mean - bars_entropy(4)
