@@ -21,6 +21,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 # The site, built strictly into build/site; it needs neither JAX nor a network to be read.
 DOCS := .venv-docs

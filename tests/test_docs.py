@@ -1,53 +1,137 @@
-"""What the documentation names is there, and its skeletons pass the contract tests."""
+"""The documentation's code runs, its skeletons keep their contracts, what it names is there."""
 
+import ast
+import importlib
 import inspect
 import re
-import sys
-import types
-from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from tests.layers import test_contract as contract
-from tests.oracle import sharpen
+from tests.machines import FEATURES, small_machine
+from tests.oracle import (
+    all_bits,
+    exact_bound,
+    exact_log_joint,
+    exact_log_q,
+    flat,
+    sharpen,
+    weighted_p_gradient,
+    weighted_q_gradient,
+)
+from tests.pages import PAGES, ROOT, indented_blocks, page_name, python_blocks, run_block
 from wakesleep.architecture import build, describe
 from wakesleep.data import DATASETS, array_dataset, load_dataset
 from wakesleep.estimators import ESTIMATORS
+from wakesleep.estimators.base import Batch
 from wakesleep.evaluation import log_likelihood
 from wakesleep.layers import LAYERS, Kind, create_layer, initialisation
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import load_recipe
 from wakesleep.training import fit
 
-ROOT = Path(__file__).parents[1]
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+
+
+def sklearn_names():
+    X = load_digits().data[:200]
+    with_gaps = (X > 7.5).astype(float)
+    with_gaps[:, 3] = np.nan
+    return {"X": X, "X_with_nan": np.where(np.isnan(with_gaps), np.nan, X)}
+
+
+def missing_names():
+    x = np.asarray(all_bits(FEATURES))
+    return {"model": small_machine("sbn/sbn 2-3"), "x": x, "missing": x < 1}
+
+
+# What a page's reader has at hand where its code begins.
+GIVEN = {"docs/howto/sklearn.md": sklearn_names, "docs/howto/missing.md": missing_names}
+# Pages whose code trains or needs a run: run whole, and judged, by tests of their own.
+RUN_BY = {
+    "README.md": "tests.test_readme.test_the_quick_start_runs_as_it_stands",
+    "docs/tutorial.md": "tests.test_pages_of_docs.test_the_tutorial_runs_as_it_stands",
+}
+BLOCKS = [block for path in PAGES for block in python_blocks(page_name(path))]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.name}")
+def test_every_piece_of_python_runs(block):
+    if block.page in RUN_BY:
+        module, _, test = RUN_BY[block.page].rpartition(".")
+        assert callable(getattr(importlib.import_module(module), test))
+        return
+    names = vars(run_block(block, GIVEN.get(block.page, dict)()))
+    # A skeleton defines something; the rest has run on what its page's reader would have.
+    assert block.page in GIVEN or any(
+        inspect.isclass(thing) or inspect.isfunction(thing)
+        for thing in names.values()
+        if getattr(thing, "__module__", None) == names["__name__"]
+    )
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.name], ids=lambda b: b.name)
+def test_every_skeleton_is_used_by_a_test(block):
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sum(f'"{block.name}"' in source for source in sources) == 1
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_name)
+def test_python_is_fenced_so_that_it_is_run(path):
+    for block in indented_blocks(page_name(path)):
+        assert not re.search(r"(?m)^(from \w|import \w|.*\bws\.\w+\(|.*\bjax\.)", block), block
 
 
 def named_tests():
     file = ""
     for path, test in re.findall(r"`(tests/[\w/]+\.py)?(?:::(\w+))?`", EQUATIONS):
         file = path or file
-        if file:
+        if file and (path or test):
             yield file, test
+
+
+def functions(file):
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 @pytest.mark.parametrize(("file", "test"), sorted(set(named_tests())))
 def test_every_test_the_equations_page_names_exists(file, test):
-    assert f"def {test}" in (ROOT / file).read_text(encoding="utf-8")
+    tests = {name for name in functions(file) if name.startswith("test_")}
+    assert tests
+    assert not test or test in tests
 
 
-def skeleton(name, monkeypatch):
-    """Run a page's code block as a module of its own."""
-    (code,) = re.findall(rf"```python\n# {name}\n(.*?)```", EXTENDING, re.DOTALL)
-    module = types.ModuleType(f"skeleton_{Path(name).stem}")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(compile(code, name, "exec"), vars(module))
-    return module
+def named_code():
+    """What stands in the second column, as `importance.log_weights`."""
+    rows = re.findall(r"(?m)^\| [^|]+ \| ([^|]+) \| [^|]+ \|$", EQUATIONS)
+    return sorted({name for row in rows for name in re.findall(r"`([a-z_]+\.[\w.]+)`", row)})
+
+
+@pytest.mark.parametrize("name", named_code())
+def test_everything_the_equations_page_names_exists(name):
+    thing = importlib.import_module(f"wakesleep.{name.split('.')[0]}")
+    for place, part in enumerate(name.split(".")[1:], start=2):
+        if not hasattr(thing, part):
+            importlib.import_module(f"wakesleep.{'.'.join(name.split('.')[:place])}")
+        thing = getattr(thing, part)
+
+
+def test_the_equations_page_names_code_and_tests_at_all():
+    assert len(named_code()) >= 10
+    assert len(set(named_tests())) >= 15
+
+
+def skeleton(name):
+    """A code block of the page on extending, as a module."""
+    (block,) = [each for each in python_blocks("docs/extending.md") if each.name == name]
+    return run_block(block)
 
 
 CONTRACT_TESTS = [name for name in dir(contract) if name.startswith("test_")]
@@ -56,7 +140,7 @@ CONTRACT_TESTS = [name for name in dir(contract) if name.startswith("test_")]
 @pytest.mark.parametrize("parents", [0, 3])
 @pytest.mark.parametrize("name", CONTRACT_TESTS)
 def test_the_skeleton_layer_passes_the_contract(name, parents, key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py", monkeypatch).Chain))
+    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py").Chain))
     made = create_layer("chain", key, contract.SIZE, parents, initialisation("default"))
     layer = sharpen(made, key)
     known = {"kind": "chain", "layer": layer, "key": key, "bias": 100.0, "init": "paper"}
@@ -65,17 +149,38 @@ def test_the_skeleton_layer_passes_the_contract(name, parents, key, monkeypatch)
 
 
 def test_the_skeleton_layer_has_an_architecture_string(key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py", monkeypatch).Chain))
+    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py").Chain))
     assert describe(build("chain(units=4)/chain 2-3", features=5, key=key)) == (
         "chain(units=4)/chain 2-3"
     )
 
 
-def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
-    monkeypatch.setitem(
-        ESTIMATORS, "centred", skeleton("estimators/centred.py", monkeypatch).Centred
+def test_the_skeleton_estimator_climbs_the_bound(key):
+    """Its mean gradient is the bound's, by listing, and its memory every row's bound."""
+    estimator = skeleton("estimators/centred.py").Centred(samples=2000)
+    machine, x = small_machine("sbn/sbn 2-2", scale=0.5), all_bits(FEATURES)[1::5]
+    q = np.exp(exact_log_q(machine, x))
+    signal = exact_log_joint(machine, x) - exact_log_q(machine, x)
+    exact = np.concatenate(
+        [
+            flat(weighted_p_gradient(machine, x, q / len(x))),
+            flat(weighted_q_gradient(machine, x, q * signal / len(x))),
+        ]
     )
-    monkeypatch.setitem(DATASETS, "parity", skeleton("data/parity.py", monkeypatch).PARITY)
+    step = eqx.filter_jit(estimator.step)
+    batch, state, gradients = Batch(x, jnp.arange(len(x))), estimator.init(machine, len(x), key), []
+    for step_key in jax.random.split(key, 40):
+        made = step(machine, state, batch, step_key)
+        gradients.append(-flat(made.gradients))
+        state = made.state
+    error = np.std(gradients, axis=0, ddof=1) / np.sqrt(len(gradients))
+    assert np.all(np.abs(np.mean(gradients, axis=0) - exact) < 4.5 * error + 1e-5)
+    np.testing.assert_allclose(state, exact_bound(machine, x), atol=0.1)
+
+
+def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
+    monkeypatch.setitem(ESTIMATORS, "centred", skeleton("estimators/centred.py").Centred)
+    monkeypatch.setitem(DATASETS, "parity", skeleton("data/parity.py").PARITY)
     data = load_dataset("parity")
     model = build("ar_sbn/sbn 8", features=data.features, key=key)
     estimator = {"name": "centred", "forget": 0.9}
@@ -87,8 +192,8 @@ def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
     assert -7 < usual.mean() < -3
 
 
-def test_the_skeleton_model_is_trained_and_judged_like_any_other(key, monkeypatch):
-    coins = skeleton("models/coins.py", monkeypatch).Coins
+def test_the_skeleton_model_is_trained_and_judged_like_any_other(key):
+    coins = skeleton("models/coins.py").Coins
     keys = jax.random.split(key, 3)
     truth = coins(jnp.zeros(2), 3 * jax.random.normal(keys[0], (2, 6)), jnp.zeros((2, 6)))
     rows = [np.asarray(truth.dream(k, 600)[0]) for k in jax.random.split(keys[1], 2)]

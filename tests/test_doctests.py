@@ -21,5 +21,5 @@ def test_examples(name):
 
 def test_there_are_examples_at_all():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [t for name in MODULES for t in finder.find(importlib.import_module(name))]
-    assert sum(bool(test.examples) for test in found) >= 5
+    tests = [test for name in MODULES for test in finder.find(importlib.import_module(name))]
+    assert sum(bool(test.examples) for test in tests) >= 5

@@ -46,12 +46,22 @@ def test_the_tutorial_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert len((tmp_path / "new.csv").read_text().splitlines()) == 1000
 
 
-@pytest.mark.parametrize("name", TOP)
-def test_links_outside_the_site_lead_somewhere(name):
+def links(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)", text):
-        if not target.startswith("https:"):
-            assert (ROOT / target).exists(), target
+    targets = re.findall(r"\]\(([^)#]+)", text)
+    return [(name, target) for target in targets if not target.startswith("https:")]
+
+
+LINKS = [link for name in TOP for link in links(name)]
+
+
+@pytest.mark.parametrize(("name", "target"), LINKS)
+def test_links_outside_the_site_lead_somewhere(name, target):
+    assert ((ROOT / name).parent / target).exists()
+
+
+def test_there_are_links_at_all():
+    assert len({target for name, target in LINKS if name == "README.md"}) >= 5
 
 
 def test_every_command_is_on_its_page(capsys):

@@ -1,24 +1,17 @@
 """Exact likelihoods and bounds against the oracle's plain enumeration."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from tests.machines import SMALL, small_machine
-from tests.oracle import all_bits, all_latents, exact_log_joint, exact_log_likelihood, sharpen
+from tests.oracle import all_bits, exact_bound, exact_log_likelihood, sharpen
 from wakesleep.architecture import build
 from wakesleep.errors import UsageError
 from wakesleep.evaluation import exact, log_likelihood
 
 X = np.asarray(all_bits(4), np.uint8)
-
-
-@eqx.filter_jit
-def exact_bound(machine, x):
-    log_q = machine.log_q(tuple(h[None] for h in all_latents(machine)), x[:, None])
-    return (jnp.exp(log_q) * (exact_log_joint(machine, x) - log_q)).sum(-1)
 
 
 @pytest.mark.parametrize("text", SMALL)

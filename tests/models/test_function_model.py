@@ -1,10 +1,5 @@
 """Models of one's own: the documentation's, against exact likelihoods and gradients."""
 
-import re
-import sys
-import types
-from pathlib import Path
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,27 +9,24 @@ from jax.scipy.stats import multivariate_normal, poisson
 
 import wakesleep as ws
 from tests.oracle import flat
+from tests.pages import python_blocks, run_block
 from tests.training.test_fit import same_bits
 from wakesleep.errors import UsageError
 from wakesleep.estimators import Batch
 from wakesleep.training.events import EpochDone
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own-models.md").read_text(encoding="utf-8")
-
 
 def page_module(name):
     """A code block of the page as a module."""
-    (code,) = re.findall(rf"```python\n# {name}\n(.*?)```", PAGE, re.DOTALL)
-    module = types.ModuleType(f"own_{Path(name).stem}")
-    sys.modules[module.__name__] = module
-    exec(compile(code, name, "exec"), vars(module))
-    return module
+    (block,) = [each for each in python_blocks("docs/own-models.md") if each.name == name]
+    return run_block(block)
 
 
 GAUSSIAN = page_module("gaussian.py")
 CATEGORICAL = page_module("categorical.py")
 POISSON = page_module("poisson.py")
 TRAINING = page_module("training.py")
+JUDGING = page_module("judging.py")
 
 
 def step(model, x, key, **options):
@@ -133,6 +125,15 @@ def test_a_gaussian_model_learns_from_minibatches(key):
     # What validation measures is the exact evidence of the rows it was given, up to noise.
     exact = float(gaussian_log_evidence(theta, valid).mean())
     assert result.snapshot.best.valid_ll == pytest.approx(exact, abs=0.1)
+
+
+def test_the_page_s_last_step_judges_what_it_trained(key):
+    truth = gaussian(key).theta
+    x, valid, test = (gaussian_rows(truth, jax.random.fold_in(key, n), 400) for n in range(3))
+    score = JUDGING.train_and_judge(GAUSSIAN.gaussian_model, TRAINING.train, x, valid, test)
+    best = float(gaussian_log_evidence(truth, test).mean())
+    assert best - 0.5 < score.mean < best + 0.05
+    assert 0 < score.confidence < 0.5
 
 
 def test_a_gaussian_model_is_stopped_and_goes_on_bit_for_bit(key):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.machines import FEATURES, SMALL, small_machine
-from tests.oracle import all_bits, all_latents, exact_log_joint
+from tests.oracle import all_bits, all_latents, exact_log_joint, exact_log_q
 from wakesleep.architecture import build
 from wakesleep.models.helmholtz import HelmholtzMachine, sample
 
@@ -15,14 +15,19 @@ def machine(request):
 
 
 def test_p_sums_to_one_over_data_and_latents(machine):
-    log_joint = exact_log_joint(machine, all_bits(FEATURES))
+    h = tuple(layer[None] for layer in all_latents(machine))
+    log_joint = machine.log_joint(all_bits(FEATURES)[:, None], h)
     assert float(jnp.exp(log_joint).sum()) == pytest.approx(1, abs=1e-5)
+    exact = exact_log_joint(machine, all_bits(FEATURES))
+    np.testing.assert_allclose(log_joint, exact, rtol=2e-5)
 
 
 def test_q_sums_to_one_for_every_x(machine):
     h = tuple(layer[None] for layer in all_latents(machine))
     log_q = machine.log_q(h, all_bits(FEATURES)[:, None])
     np.testing.assert_allclose(jnp.exp(log_q).sum(-1), 1, rtol=1e-5)
+    exact = exact_log_q(machine, all_bits(FEATURES))
+    np.testing.assert_allclose(log_q, exact, rtol=2e-5, atol=2e-6)
 
 
 def assert_frequencies(frequency, exact, n):
@@ -41,7 +46,7 @@ def test_dreams_have_the_joint_distribution(machine, key):
     n = 100_000
     x, h = jax.jit(lambda m: m.dream(key, n))(machine)
     # codes run over latents (all_latents' order) and then x
-    exact = np.exp(np.asarray(exact_log_joint(machine, all_bits(FEATURES)), np.float64)).T.ravel()
+    exact = np.exp(exact_log_joint(machine, all_bits(FEATURES))).T.ravel()
     assert_frequencies(frequencies(x, h), exact, n)
 
 
@@ -50,7 +55,7 @@ def test_inferences_have_q_s_distribution(machine, key):
     x = jnp.asarray([[1.0, 0.0, 0.0, 1.0]])
     h = jax.jit(lambda m: m.sample_q(key, x, n))(machine)
     assert h[0].shape == (1, n, machine.latent_sizes[0])
-    exact = np.exp(np.asarray(machine.log_q(all_latents(machine), x), np.float64))
+    exact = np.exp(exact_log_q(machine, x)[0])
     frequency = frequencies(np.zeros((n, 0)), [layer[0] for layer in h])
     assert_frequencies(frequency, exact, n)
 
