@@ -12,10 +12,10 @@ def commit() -> str:
     git = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     here = Path(__file__).parent
     try:
-        found = subprocess.run(git, cwd=here, capture_output=True, text=True, check=True)
+        described = subprocess.run(git, cwd=here, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return f"wakesleep {version('wakesleep')}"
-    return found.stdout.strip()
+    return described.stdout.strip()
 
 
 def machine() -> dict[str, object]:

@@ -74,6 +74,6 @@ def _map(function: Any, tree: Any) -> Any:
 
 
 def _leaves(tree: Any) -> list[npt.NDArray[Any]]:
-    found: list[npt.NDArray[Any]] = []
-    _map(found.append, tree)
-    return found
+    leaves: list[npt.NDArray[Any]] = []
+    _map(leaves.append, tree)
+    return leaves

@@ -69,9 +69,9 @@ def check_same_width(tables: Mapping[str, Any]) -> None:
             )
 
 
-def bad_cell(place: str, found: str, counted: str = "rows") -> DataError:
-    """The error for a value that is no bit; `found` is the value as a person would quote it."""
-    quote = found if len(found) <= LONGEST_QUOTE else found[:LONGEST_QUOTE] + "..."
+def bad_cell(place: str, value: str, counted: str = "rows") -> DataError:
+    """The error for a value that is no bit; `value` is as a person would quote it."""
+    quote = value if len(value) <= LONGEST_QUOTE else value[:LONGEST_QUOTE] + "..."
     return DataError(
         f"{place}: found {quote}, but every value must be 0 or 1 "
         f"({counted} and columns count from 1)"

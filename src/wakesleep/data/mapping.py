@@ -36,11 +36,11 @@ def gather(rows: Table, indices: npt.NDArray[np.integer]) -> Table:
 
 def read(rows: Table, index: Any) -> Table:
     """`rows[index]`, which is a copy where the rows are those of a mapped file."""
-    found = rows[index]
+    chosen = rows[index]
     if _mapping(rows) is None:
-        return found
-    copy = np.array(found)
-    _drop_pages(found if isinstance(index, slice) and index.step in (None, 1) else rows)
+        return chosen
+    copy = np.array(chosen)
+    _drop_pages(chosen if isinstance(index, slice) and index.step in (None, 1) else rows)
     return copy
 
 

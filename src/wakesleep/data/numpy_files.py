@@ -94,9 +94,9 @@ def wanted_arrays(names: set[str], path: Path) -> list[str]:
         return splits
     if len(names) == 1:
         return list(names)
-    found = ", ".join(sorted(names)) or "none"
+    arrays = ", ".join(sorted(names)) or "none"
     raise DataError(
-        f"{path} must hold one array, or arrays named train, valid and test, but it holds: {found}"
+        f"{path} must hold one array, or arrays named train, valid and test, but it holds: {arrays}"
     )
 
 

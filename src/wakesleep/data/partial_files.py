@@ -80,8 +80,8 @@ def _values(path: Path, number: int, cells: list[bytes]) -> list[float]:
     except ValueError:
         known = [_is_missing(cell) or is_number(cell) for cell in cells]
         column = known.index(False)
-        found = clean(cells[column]).decode("utf-8", "replace")
+        cell = clean(cells[column]).decode("utf-8", "replace")
         raise DataError(
-            f"{path}, line {number}, column {column + 1}: found {found!r}, but every cell must "
+            f"{path}, line {number}, column {column + 1}: found {cell!r}, but every cell must "
             "be 0, 1, or missing: empty, ? or nan (lines and columns count from 1)"
         ) from None

@@ -82,12 +82,12 @@ def _bad_line(path: Path, number: int, cells: list[bytes], spellings: _Spellings
     column = next(i for i, cell in enumerate(cells) if not _is_bit(cell, spellings))
     text = clean(cells[column]).decode("utf-8", "replace")
     if not text:
-        found = "an empty cell"
+        value = "an empty cell"
     elif is_number(cells[column]):
-        found = text
+        value = text
     else:
-        found = f"{text!r}, which is no number"
-    return bad_cell(f"{path}, line {number}, column {column + 1}", found, counted="lines")
+        value = f"{text!r}, which is no number"
+    return bad_cell(f"{path}, line {number}, column {column + 1}", value, counted="lines")
 
 
 def _blocks(rows: Iterable[bytes]) -> Iterator[Bits]:

@@ -45,8 +45,8 @@ def _read_matlab(path: Path) -> dict[str, PackedBits]:
     from scipy.io import loadmat
 
     try:
-        found = loadmat(path, variable_names=list(MATLAB_NAMES.values()))
-        return {s: as_bits(found[name], f"{path}, {name}") for s, name in MATLAB_NAMES.items()}
+        arrays = loadmat(path, variable_names=list(MATLAB_NAMES.values()))
+        return {s: as_bits(arrays[name], f"{path}, {name}") for s, name in MATLAB_NAMES.items()}
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise DataError(f"{path} is not the MATLAB file it should be ({error})") from error
 
@@ -54,8 +54,8 @@ def _read_matlab(path: Path) -> dict[str, PackedBits]:
 def _check_sizes(known: PackedSet, tables: Mapping[str, PackedBits]) -> None:
     for split, rows in zip(SPLITS, known.sizes, strict=True):
         if tables[split].shape != (rows, known.features):
-            found = " x ".join(map(str, tables[split].shape))
+            shape = " x ".join(map(str, tables[split].shape))
             raise DataError(
-                f"the files of '{known.name}' have {found} bits in {split}, "
+                f"the files of '{known.name}' have {shape} bits in {split}, "
                 f"but it must be {rows} x {known.features}"
             )

@@ -27,9 +27,9 @@ class Card:
 
 def list_pretrained() -> list[Card]:
     """The cards of all models, by name."""
-    cards = [file for file in files(__name__).iterdir() if file.name.endswith(".json")]
-    found = [Card(file.name[:-5], json.loads(file.read_text(encoding="utf-8"))) for file in cards]
-    return sorted(found, key=lambda card: card.name)
+    texts = [file for file in files(__name__).iterdir() if file.name.endswith(".json")]
+    cards = [Card(file.name[:-5], json.loads(file.read_text(encoding="utf-8"))) for file in texts]
+    return sorted(cards, key=lambda card: card.name)
 
 
 def load_pretrained(name: str) -> "HelmholtzMachine":
@@ -57,7 +57,7 @@ def add_pretrained(name: str, model: Path, result: Path, folder: Path) -> None:
     from wakesleep.atomic import write_atomically
     from wakesleep.storage import load_model, save_model
 
-    found = json.loads(result.read_text(encoding="utf-8"))
-    card = {field: found[field] for field in CARD_FIELDS}
+    row = json.loads(result.read_text(encoding="utf-8"))
+    card = {field: row[field] for field in CARD_FIELDS}
     save_model(load_model(model), folder / f"{name}.safetensors", half=True, card=card)
     write_atomically(folder / f"{name}.json", (json.dumps(card, indent=2) + "\n").encode())
