@@ -1,4 +1,4 @@
-"""Exact answers about missing bits, by listing every completion and every latent state."""
+"""Exact answers about missing bits, by listing every imputation and every latent state."""
 
 import jax
 import jax.numpy as jnp
@@ -7,8 +7,8 @@ import numpy as np
 from tests.oracle import all_bits, all_latents, exact_log_joint, exact_log_likelihood
 
 
-def completions(machine, x, missing):
-    """Every completion of a row `[S, D]`, with p(completion | observed) and log p(observed)."""
+def imputations(machine, x, missing):
+    """Every imputation of a row `[S, D]`, with p(imputation | observed) and log p(observed)."""
     every = np.asarray(all_bits(machine.features))
     fits = every[(every == x)[:, ~missing].all(axis=1)]
     log_p = np.asarray(exact_log_likelihood(machine, jnp.asarray(fits)), np.float64)
@@ -18,13 +18,13 @@ def completions(machine, x, missing):
 
 def probabilities(machine, x, missing):
     """P(x_i = 1 | x_observed), `[D]`."""
-    fits, posterior, _ = completions(machine, x, missing)
+    fits, posterior, _ = imputations(machine, x, missing)
     return posterior @ fits
 
 
 def posterior_draws(machine, x, missing, key, count):
     """Exact draws of (x, h) given what is observed: x `[count, D]` and layers `[count, H]`."""
-    fits, _, _ = completions(machine, x, missing)
+    fits, _, _ = imputations(machine, x, missing)
     log_joint = exact_log_joint(machine, jnp.asarray(fits))
     chosen = jax.random.categorical(key, log_joint.ravel(), shape=(count,))
     row, state = jnp.divmod(chosen, log_joint.shape[1])
@@ -32,6 +32,6 @@ def posterior_draws(machine, x, missing, key, count):
 
 
 def frequencies(draws, fits):
-    """How often each completion was drawn, `[S]`."""
+    """How often each imputation was drawn, `[S]`."""
     same = (np.asarray(draws)[:, None] == fits[None]).all(-1)
     return same.mean(0)

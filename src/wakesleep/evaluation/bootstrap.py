@@ -28,7 +28,7 @@ from wakesleep.evaluation.primary_samples import (
 )
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, LatentModel
 from wakesleep.numerics import log_mean_exp
 
 Values = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class BiasVariance:
 
 
 def bias_variance(
-    model: HelmholtzMachine,
+    model: LatentModel,
     data: Any,
     *,
     key: Key[Array, ""],
@@ -88,7 +88,7 @@ def bias_variance(
     """Bootstrap the p-gradient and log p̂(x).
 
     Args:
-        model: the machine.
+        model: a Helmholtz machine.
         data: `[N, D]` of 0 and 1; the paper takes one minibatch of 25.
         key: the randomness.
         counts: the Ks, none above `primary`.

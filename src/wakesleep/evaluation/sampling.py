@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Self
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,9 @@ class ImportanceSampling(Evaluator):
     key: Key[Array, ""]
 
     @classmethod
-    def of(cls, model: LatentModel, x: Any, samples: int, key: Key[Array, ""]) -> Self:
+    def of(
+        cls, model: LatentModel, x: Any, samples: int, key: Key[Array, ""]
+    ) -> "ImportanceSampling":
         """For a model and examples like `x`, a tree of arrays `[1, ...]`."""
         widths = Widths.of(model, x)
         return cls(model, widths, Tiling.of(samples, widths.tile_rows), key)

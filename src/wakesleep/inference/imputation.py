@@ -22,7 +22,7 @@ from wakesleep.inference.population import (
 )
 from wakesleep.inference.resampling import multinomial, take
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, LatentModel
 
 LARGEST_ARRAY = 1 << 26
 """Bytes of a block's widest array."""
@@ -80,7 +80,7 @@ class _Options(NamedTuple):
 
 
 def impute(
-    model: HelmholtzMachine,
+    model: LatentModel,
     x: Any,
     missing: Any = None,
     samples: int = 500,
@@ -99,7 +99,7 @@ def impute(
     depend on the key and on the rows with missing bits, not on those without.
 
     Args:
-        model: the machine.
+        model: a Helmholtz machine.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the imputations considered for each row.
@@ -117,6 +117,8 @@ def impute(
     """
     options = _Options(samples, draws, moves, threshold)
     _check_options(options)
+    if not isinstance(model, HelmholtzMachine):
+        raise UsageError("impute is for Helmholtz machines, which this model is not")
     if not model.latent_sizes:
         raise UsageError("a model without latents has no q to impute missing bits with")
     bits, mask = _checked(model, x, missing)
