@@ -47,8 +47,8 @@ def test_evaluate_prints_a_table_or_json_and_keeps_the_numbers(trained, capsys, 
     assert len(out.read_text().splitlines()) == 301
 
 
-def test_analyse_writes_numbers_and_the_paper_s_figures(trained, capsys):
-    words = ["analyse", str(trained), "--primary", "50", "--replicates", "5", "--points", "3"]
+def test_bootstrap_writes_numbers_and_the_paper_s_figures(trained, capsys):
+    words = ["bootstrap", str(trained), "--primary", "50", "--replicates", "5", "--points", "3"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["counts"] == [1, 2, 5, 10, 20, 50]
@@ -57,7 +57,9 @@ def test_analyse_writes_numbers_and_the_paper_s_figures(trained, capsys):
     for name in ("gradient-bias", "log-likelihood-by-samples", "log-likelihood-bias"):
         assert image.imread(trained / "analysis" / f"{name}.png").shape[:2] == (440, 605)
     assert main(["analyse", str(trained), "--points", "301"]) == 2
-    assert "300 rows" in capsys.readouterr().err
+    renamed, refused = capsys.readouterr().err.splitlines()
+    assert "'analyse' is called 'bootstrap' now" in renamed
+    assert "300 rows" in refused
 
 
 def test_sample_writes_pictures_and_tables(trained, tmp_path):

@@ -1,4 +1,4 @@
-"""`wakesleep complete` as a user gives it."""
+"""`wakesleep impute` as a user gives it."""
 
 import json
 
@@ -30,15 +30,15 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy", ".csv"])
-def test_a_table_is_completed_into_a_file(suffix, trained, table, tmp_path, capsys):
-    out = tmp_path / f"completed{suffix}"
-    words = ["complete", str(trained), str(table), "--out", str(out), "--json", *FEW]
+def test_a_table_is_imputed_into_a_file(suffix, trained, table, tmp_path, capsys):
+    out = tmp_path / f"imputed{suffix}"
+    words = ["impute", str(trained), str(table), "--out", str(out), "--json", *FEW]
     assert main(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["rows"] == 3
-    assert found["missing_bits"] == 3 * 24
-    assert found["draws"] == 6
-    assert found["written"] == [str(out)]
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["rows"] == 3
+    assert summary["missing_bits"] == 3 * 24
+    assert summary["draws"] == 6
+    assert summary["written"] == [str(out)]
     observed = load_dataset("digits").test[:3][:, :40]
     if suffix == ".csv":
         probabilities = np.loadtxt(out, delimiter=",")
@@ -53,11 +53,11 @@ def test_a_table_is_completed_into_a_file(suffix, trained, table, tmp_path, caps
             assert archive["effective_samples"].shape == (3,)
 
 
-def test_half_a_digit_and_its_completions_are_a_picture(trained, tmp_path, capsys):
+def test_half_a_digit_and_its_imputations_are_a_picture(trained, tmp_path, capsys):
     path = tmp_path / "half.png"
-    words = ["complete", str(trained), "--picture", str(path), "--rows", "4", *FEW]
+    words = ["impute", str(trained), "--picture", str(path), "--rows", "4", *FEW]
     assert main(words) == 0
-    assert f"completed {4 * 32} missing bits in 4 rows" in capsys.readouterr().out
+    assert f"imputed {4 * 32} missing bits in 4 rows" in capsys.readouterr().out
     picture = image.imread(path)
     assert picture.shape[:2] == (3 * (4 * 9 + 1), 3 * (7 * 9 + 1))
     first = picture[::3, ::3][1:9, 1:9, :3]
@@ -87,7 +87,7 @@ def test_the_hidden_half_is_the_one_that_was_named(hide):
     ],
 )
 def test_errors_are_one_sentence(words, said, trained, capsys):
-    assert main(["complete", str(trained), *words]) == 2
+    assert main(["impute", str(trained), *words]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -95,6 +95,32 @@ def test_errors_are_one_sentence(words, said, trained, capsys):
 
 def test_a_table_of_another_width_is_refused(trained, tmp_path, capsys):
     (tmp_path / "narrow.csv").write_text("0,?,1\n")
-    words = ["complete", str(trained), str(tmp_path / "narrow.csv"), "--out", "x.npz"]
+    words = ["impute", str(trained), str(tmp_path / "narrow.csv"), "--out", "x.npz"]
     assert main(words) == 2
     assert "3 columns, but the model was made for 64" in capsys.readouterr().err
+
+
+def test_the_command_s_old_name_still_works_and_says_what_it_is_now(
+    trained, table, tmp_path, capsys
+):
+    outputs = {}
+    for name in ("impute", "complete"):
+        out = tmp_path / f"{name}.npy"
+        assert main([name, str(trained), str(table), "--out", str(out), *FEW]) == 0
+        outputs[name] = out.read_bytes()
+        said = capsys.readouterr().err
+        expected = "" if name == "impute" else "wakesleep: 'complete' is called 'impute' now"
+        assert said.startswith(expected)
+        assert said.count("\n") == bool(expected)
+    assert outputs["impute"] == outputs["complete"]
+
+
+def test_a_table_that_misses_nothing_is_written_as_it_is(trained, tmp_path, capsys):
+    rows = load_dataset("digits").test[:2]
+    np.savetxt(tmp_path / "whole.csv", rows, fmt="%g", delimiter=",")
+    words = ["impute", str(trained), str(tmp_path / "whole.csv"), "--json", *FEW]
+    assert main([*words, "--out", str(tmp_path / "out.csv")]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["missing_bits"] == 0
+    assert summary["mean_log_likelihood_of_observed"] is None
+    assert np.array_equal(np.loadtxt(tmp_path / "out.csv", delimiter=","), rows)

@@ -45,7 +45,7 @@ def test_a_tolerance_never_met_is_the_fixed_estimate(key):
     assert fixed.records.tobytes() == adaptive.records.tobytes()
 
 
-def gathered(log_weights):
+def statistics(log_weights):
     made = WeightStatistics(1, log_weights.shape[1])
     made.add(log_weights)
     return made
@@ -53,13 +53,13 @@ def gathered(log_weights):
 
 def test_a_heavy_tail_is_not_trusted():
     log_weights = 0.95 * np.random.default_rng(1).exponential(size=(1, 4096))
-    assert gathered(log_weights).tail.pareto_k() > 0.7
-    assert not gathered(log_weights).within(10.0)
+    assert statistics(log_weights).tail.pareto_k() > 0.7
+    assert not statistics(log_weights).within(10.0)
 
 
 @pytest.mark.parametrize(("tolerance", "expected"), [(0.03, True), (0.005, False)])
 def test_a_light_tail_is_judged_by_its_error(tolerance, expected):
     log_weights = np.asarray(jax.random.normal(jax.random.key(0), (1, 4096)))
-    variance = gathered(log_weights).sums.relative_variances[0]
+    variance = statistics(log_weights).sums.relative_variances[0]
     assert np.sqrt(variance) == pytest.approx(0.0205, abs=0.003)
-    assert gathered(log_weights).within(tolerance) is expected
+    assert statistics(log_weights).within(tolerance) is expected

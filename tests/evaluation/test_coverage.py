@@ -38,9 +38,9 @@ def coverage(score, truth, half_width):
 
 
 def test_monte_carlo_interval_covers_the_mean_of_these_examples(exact, repeated):
-    found = coverage(repeated, exact.mean(), lambda part: part.monte_carlo_error)
+    covered = coverage(repeated, exact.mean(), lambda part: part.monte_carlo_error)
     # The allowance for the bias makes it a little too wide.
-    assert LOWEST <= found <= 0.99
+    assert LOWEST <= covered <= 0.99
 
 
 def test_interval_covers_the_mean_over_all_data(machine, exact, key):

@@ -60,7 +60,7 @@ def test_the_summary_is_plain_json():
 
 
 def test_runs_are_not_counted_as_samples():
-    """An annealed example's effective number is one of runs."""
+    """The effective number of an example with SMC runs is one of runs."""
     records = result().records.copy()
     records["runs"][2:] = 4
     expected = np.median(records["effective_samples"][:2])

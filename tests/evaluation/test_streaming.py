@@ -135,7 +135,7 @@ def test_a_single_sample_is_legal_and_claims_no_error(key):
         ({"tolerance": float("nan")}, "tolerance is nan"),
         ({"method": "guess"}, "method 'guess' is unknown"),
         ({"key": None}, "needs a key"),
-        ({"memory": 1000}, "one block of samples of this machine takes"),
+        ({"memory": 1000}, "one block of samples of this model takes"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message, key):

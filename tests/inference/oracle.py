@@ -4,16 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.oracle import all_latents, completions, exact_conditionals, exact_log_joint
+from tests.oracle import all_latents, exact_conditionals, exact_log_joint, imputations
 
-__all__ = ["completions", "frequencies", "posterior_draws", "probabilities"]
+__all__ = ["frequencies", "imputations", "posterior_draws", "probabilities"]
 
 probabilities = exact_conditionals
 
 
 def posterior_draws(machine, x, missing, key, count):
     """Exact draws of (x, h) given what is observed: x `[count, D]` and layers `[count, H]`."""
-    fits, _, _ = completions(machine, x, missing)
+    fits, _, _ = imputations(machine, x, missing)
     log_joint = jnp.asarray(exact_log_joint(machine, fits), jnp.float32)
     chosen = jax.random.categorical(key, log_joint.ravel(), shape=(count,))
     row, state = jnp.divmod(chosen, log_joint.shape[1])
@@ -22,6 +22,6 @@ def posterior_draws(machine, x, missing, key, count):
 
 
 def frequencies(draws, fits):
-    """How often each completion was drawn, `[S]`."""
+    """How often each imputation was drawn, `[S]`."""
     same = (np.asarray(draws)[:, None] == np.asarray(fits)[None]).all(-1)
     return same.mean(0)

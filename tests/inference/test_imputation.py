@@ -1,11 +1,11 @@
-"""Completions against the exact conditional distributions of machines that can be listed."""
+"""Imputations against the exact conditional distributions of machines that can be listed."""
 
 import jax
 import numpy as np
 import pytest
 
 import wakesleep as ws
-from tests.inference.oracle import completions, frequencies, probabilities
+from tests.inference.oracle import frequencies, imputations, probabilities
 from tests.oracle import sharpen
 from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.imputation import impute
@@ -28,7 +28,7 @@ def machine_of(text, scale=1.0):
 
 
 def run_copies(machine, mask, key, **options):
-    """Independent completions of the same row."""
+    """Independent imputations of the same row."""
     rows, masks = np.tile(X, (COPIES, 1)), np.tile(mask, (COPIES, 1))
     return impute(machine, rows, masks, key=key, **options)
 
@@ -42,40 +42,40 @@ def assert_unbiased(estimates, exact, slack):
 @pytest.mark.parametrize("text", MACHINES)
 def test_weighted_probabilities_are_the_exact_conditionals(text, mask, key):
     machine, mask = machine_of(text), np.array(mask)
-    found = run_copies(machine, mask, key, samples=1000, threshold=0)
-    assert not found.moved.any()
+    result = run_copies(machine, mask, key, samples=1000, threshold=0)
+    assert not result.moved.any()
     # A self-normalised mean is off by about one over the effective sample size.
-    slack = 1 / found.effective_samples.mean()
-    assert_unbiased(found.probabilities, probabilities(machine, X, mask), slack)
+    slack = 1 / result.effective_samples.mean()
+    assert_unbiased(result.probabilities, probabilities(machine, X, mask), slack)
 
 
 @pytest.mark.parametrize("text", MACHINES)
 def test_moved_probabilities_are_the_exact_conditionals(text, key):
     machine, mask = machine_of(text), np.array(MASKS["scattered"])
-    found = run_copies(machine, mask, key, samples=200, moves=40, threshold=1)
-    assert found.moved.all()
-    assert np.all(found.accepted > 0.05)
-    assert_unbiased(found.probabilities, probabilities(machine, X, mask), slack=1e-3)
+    result = run_copies(machine, mask, key, samples=200, moves=40, threshold=1)
+    assert result.moved.all()
+    assert np.all(result.accepted > 0.05)
+    assert_unbiased(result.probabilities, probabilities(machine, X, mask), slack=1e-3)
 
 
 @pytest.mark.parametrize("text", MACHINES)
 @pytest.mark.parametrize("threshold", [0, 1])
 def test_draws_follow_the_exact_joint_distribution(text, threshold, key):
     machine, mask = machine_of(text), np.array(MASKS["the first"])
-    found = run_copies(machine, mask, key, samples=500, draws=200, threshold=threshold)
-    fits, exact, _ = completions(machine, X, mask)
+    result = run_copies(machine, mask, key, samples=500, draws=200, threshold=threshold)
+    fits, exact, _ = imputations(machine, X, mask)
     # Draws of one row share a population; the rows are independent.
-    each = np.stack([frequencies(draws, fits) for draws in found.draws])
-    assert_unbiased(each, exact, slack=1 / found.effective_samples.mean())
-    assert np.all(found.draws[:, :, ~mask] == X[~mask])
+    each = np.stack([frequencies(draws, fits) for draws in result.draws])
+    assert_unbiased(each, exact, slack=1 / result.effective_samples.mean())
+    assert np.all(result.draws[:, :, ~mask] == X[~mask])
 
 
 @pytest.mark.parametrize("text", MACHINES)
 def test_the_likelihood_of_the_observed_bits_is_unbiased(text, key):
     machine, mask = machine_of(text), np.array(MASKS["scattered"])
-    found = run_copies(machine, mask, key, samples=1000, threshold=0)
-    _, _, log_evidence = completions(machine, X, mask)
-    assert_unbiased(np.exp(found.log_likelihood.astype(float) - log_evidence), 1.0, slack=1e-5)
+    result = run_copies(machine, mask, key, samples=1000, threshold=0)
+    _, _, log_evidence = imputations(machine, X, mask)
+    assert_unbiased(np.exp(result.log_likelihood.astype(float) - log_evidence), 1.0, slack=1e-5)
 
 
 def test_moves_help_where_q_is_bad(key):
@@ -84,20 +84,42 @@ def test_moves_help_where_q_is_bad(key):
     exact = probabilities(machine, X, mask)
     worst = {}
     for moves in (0, 100):
-        found = run_copies(machine, mask, key, samples=30, moves=moves, threshold=1)
-        worst[moves] = np.abs(found.probabilities.mean(0) - exact).max()
-    assert found.effective_samples.mean() < 10
+        result = run_copies(machine, mask, key, samples=30, moves=moves, threshold=1)
+        worst[moves] = np.abs(result.probabilities.mean(0) - exact).max()
+    assert result.effective_samples.mean() < 10
     assert worst[100] < 0.5 * worst[0]
     assert worst[100] < 0.02
 
 
-def test_rows_without_missing_bits_are_returned_as_they_are(key):
-    found = impute(machine_of("nade/sbn 3"), X[None], np.zeros((1, 5), bool), key=key)
-    assert np.all(found.draws[0] == X)
-    assert np.all(found.probabilities[0] == X)
+def test_rows_without_missing_bits_are_left_alone(key):
+    """They come back as they are, and the draws of the others do not depend on them."""
+    machine = machine_of("nade/sbn 3")
+    rows = np.random.default_rng(0).integers(0, 2, (5, 5))
+    masks = np.zeros((5, 5), bool)
+    masks[[1, 3]] = MASKS["scattered"]
+    seen = []
+    options = {"samples": 60, "threshold": 1, "key": key}
+    mixed = impute(machine, rows, masks, progress=lambda *now: seen.append(now), **options)
+    alone = impute(machine, rows[[1, 3]], masks[[1, 3]], **options)
+    assert seen == [(2, 2)]
+    for name, values in vars(alone).items():
+        assert getattr(mixed, name)[[1, 3]].tobytes() == values.tobytes(), name
+    whole = [0, 2, 4]
+    assert np.all(mixed.draws[whole] == rows[whole][:, None])
+    assert np.all(mixed.probabilities[whole] == rows[whole])
+    assert np.isnan(mixed.log_likelihood[whole]).all()
+    assert np.isnan(mixed.effective_samples[whole]).all()
+    assert not mixed.moved[whole].any()
+    assert not mixed.unreliable[whole].any()
 
 
-def test_the_same_key_gives_the_same_completion_and_nan_marks_what_is_missing(key):
+def test_a_table_that_misses_nothing_is_returned_as_it_is(key):
+    result = impute(machine_of("nade/sbn 3"), X[None], np.zeros((1, 5), bool), key=key)
+    assert np.all(result.draws[0] == X)
+    assert np.all(result.probabilities[0] == X)
+
+
+def test_the_same_key_gives_the_same_imputation_and_nan_marks_what_is_missing(key):
     machine = machine_of("ar_sbn/sbn 3")
     with_nan = np.where(MASKS["the last"], np.nan, X)[None]
     first = impute(machine, with_nan, key=key)
@@ -106,21 +128,21 @@ def test_the_same_key_gives_the_same_completion_and_nan_marks_what_is_missing(ke
     assert np.array_equal(first.probabilities, second.probabilities)
 
 
-def test_rows_come_out_in_order_whatever_the_tiles(key, monkeypatch):
+def test_rows_come_out_in_order_whatever_the_blocks(key, monkeypatch):
     machine = machine_of("sbn/sbn 3")
     rows = np.random.default_rng(0).integers(0, 2, (7, 5))
     mask = np.tile(MASKS["the last"], (7, 1))
     seen = []
     monkeypatch.setattr("wakesleep.inference.imputation.LARGEST_ARRAY", 4 * 50 * 5 * 3)
     progress = lambda done, total: seen.append((done, total))  # noqa: E731
-    found = impute(machine, rows, mask, samples=50, key=key, progress=progress)
+    result = impute(machine, rows, mask, samples=50, key=key, progress=progress)
     assert seen == [(3, 7), (6, 7), (7, 7)]
-    assert np.array_equal(found.draws[:, 0, :3], rows[:, :3])
+    assert np.array_equal(result.draws[:, 0, :3], rows[:, :3])
 
 
 def test_a_row_that_nothing_helped_is_unreliable():
     few, many = np.float32(2), np.float32(200)
-    found = ws.Completion(
+    result = ws.Imputation(
         draws=np.zeros((4, 1, 1), np.uint8),
         probabilities=np.zeros((4, 1), np.float32),
         log_likelihood=np.zeros(4, np.float32),
@@ -128,7 +150,7 @@ def test_a_row_that_nothing_helped_is_unreliable():
         moved=np.array([False, True, True, False]),
         accepted=np.array([np.nan, 0.001, 0.4, np.nan], np.float32),
     )
-    assert found.unreliable.tolist() == [True, True, False, False]
+    assert result.unreliable.tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize(

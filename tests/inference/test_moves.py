@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.inference.oracle import completions, frequencies, posterior_draws
+from tests.inference.oracle import frequencies, imputations, posterior_draws
 from tests.inference.test_imputation import MACHINES, MASKS, X, machine_of
 from tests.oracle import all_bits, layer_logits
 from wakesleep.inference.clamped import draw_missing
-from wakesleep.inference.moves import move
+from wakesleep.inference.moves import Target, move
 from wakesleep.inference.population import Particles
 from wakesleep.layers import LAYERS, create_layer, initialisation
 
@@ -20,8 +20,8 @@ MASK = np.array(MASKS["scattered"])
 
 def move_all(machine, key, x, h, sweeps):
     particles = Particles(x[None], tuple(layer[None] for layer in h))
-    run = eqx.filter_jit(move)
-    return run(machine, key, particles, jnp.asarray(MASK)[None, None], sweeps)
+    target = Target(machine, jnp.asarray(MASK)[None, None])
+    return eqx.filter_jit(move)(target, key, particles, sweeps)
 
 
 def assert_same(drawn, exact, count):
@@ -34,7 +34,7 @@ def test_moves_leave_the_posterior_as_it_is(text, key):
     machine = machine_of(text)
     x, h = posterior_draws(machine, X, MASK, key, COUNT)
     after = move_all(machine, jax.random.fold_in(key, 1), x, h, 1)
-    fits, exact, _ = completions(machine, X, MASK)
+    fits, exact, _ = imputations(machine, X, MASK)
     assert_same(frequencies(after.particles.x[0], fits), exact, COUNT)
     for new, old in zip(after.particles.h, h, strict=True):
         assert np.any(np.asarray(new[0]) != np.asarray(old))
@@ -48,7 +48,7 @@ def test_moves_lead_to_the_posterior_from_one_state(text, key):
     h = tuple(jnp.zeros((COUNT, size)) for size in machine.latent_sizes)
     x = jnp.where(MASK, 0.0, jnp.asarray(X)) * jnp.ones((COUNT, 1))
     after = move_all(machine, key, x, h, 60)
-    fits, exact, _ = completions(machine, X, MASK)
+    fits, exact, _ = imputations(machine, X, MASK)
     assert_same(frequencies(after.particles.x[0], fits), exact, COUNT)
 
 

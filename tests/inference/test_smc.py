@@ -1,4 +1,4 @@
-"""Annealed runs against enumeration: unbiased for every kind of layer, and near where q is bad."""
+"""SMC runs against enumeration: unbiased for every kind of layer, and near where q is bad."""
 
 import equinox as eqx
 import jax
@@ -9,9 +9,10 @@ import pytest
 from tests.machines import SMALL, small_machine
 from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_posterior
 from wakesleep.architecture import build
-from wakesleep.evaluation import annealing, log_likelihood
+from wakesleep.evaluation import log_likelihood
 from wakesleep.evaluation.adaptive import FEWEST_RUNS
-from wakesleep.importance import draw, log_weights
+from wakesleep.importance import log_weights
+from wakesleep.inference import smc
 from wakesleep.inference.smc import RUN_SAMPLES, Ends, Particles, smc_log_weights
 from wakesleep.models import sample
 
@@ -21,16 +22,16 @@ PLACE = jnp.zeros(2, jnp.int32)
 @pytest.mark.parametrize("text", SMALL)
 def test_a_runs_estimate_of_p_is_unbiased(text, key, monkeypatch):
     """p̂ itself, not its logarithm; in few steps, so that a wrong move or weight would show."""
-    monkeypatch.setattr(annealing, "TEMPERATURES", 3)
-    monkeypatch.setattr(annealing, "SWEEPS", 1)
-    monkeypatch.setattr(annealing, "SHARE", 0.5)
+    monkeypatch.setattr(smc, "TEMPERATURES", 3)
+    monkeypatch.setattr(smc, "SWEEPS", 1)
+    monkeypatch.setattr(smc, "SHARE", 0.5)
     machine = small_machine(text, scale=0.6)
     x = all_bits(4)[jnp.array([1, 6, 11])]
     exact = np.asarray(exact_log_likelihood(machine, x), np.float64)
     # Another function, for the constants are compiled in.
     run = eqx.filter_jit(smc_log_weights.__wrapped__)
-    found = np.asarray(run(machine, jnp.repeat(x, 8000, axis=0), key, PLACE), np.float64)
-    ratios = np.exp(found.reshape(3, -1) - exact[:, None])
+    estimates = np.asarray(run(machine, jnp.repeat(x, 8000, axis=0), key, PLACE), np.float64)
+    ratios = np.exp(estimates.reshape(3, -1) - exact[:, None])
     errors = ratios.std(axis=1) / np.sqrt(ratios.shape[1])
     assert (np.abs(ratios.mean(axis=1) - 1) < 4.5 * errors + 1e-4).all()
     assert (ratios.std(axis=1) > 1e-4).any()
@@ -39,7 +40,7 @@ def test_a_runs_estimate_of_p_is_unbiased(text, key, monkeypatch):
 @pytest.mark.parametrize("text", ["sbn/sbn 2-3", "nade/ar_sbn 2-3", "sbn/nade 2-2-2"])
 def test_moves_leave_the_posterior_as_it_is(text, key, monkeypatch):
     """Samples drawn from p(h | x) by listing are still p(h | x)'s after fifty sweeps."""
-    monkeypatch.setattr(annealing, "SHARE", 0.5)
+    monkeypatch.setattr(smc, "SHARE", 0.5)
     machine, n = small_machine(text, scale=1.0), 20_000
     x = all_bits(4)[5:6]
     states = all_latents(machine)
@@ -47,7 +48,7 @@ def test_moves_leave_the_posterior_as_it_is(text, key, monkeypatch):
     key_start, key_moves = jax.random.split(key)
     index = jax.random.categorical(key_start, jnp.log(posterior), shape=(1, n))
     start = scored(machine, x, tuple(layer[index] for layer in states))
-    sweep = eqx.filter_jit(annealing._sweep)
+    sweep = eqx.filter_jit(smc.sweep)
     ends = Ends.of(machine, x)
     particles = Particles.of(machine, ends, start)
     for sweep_key in jax.random.split(key_moves, 50):
@@ -66,7 +67,7 @@ def test_moves_leave_the_posterior_as_it_is(text, key, monkeypatch):
 
 def scored(machine, x, h):
     shape = h[0].shape[:2]
-    template = draw(machine, x, 1, jax.random.key(0))
+    template = machine.draw(jax.random.key(0), x, 1)
     terms = machine.log_joint_terms(x[:, None], h), machine.log_q_terms(h, x[:, None])
     return template._replace(
         h=h,
@@ -96,16 +97,16 @@ def test_where_q_is_bad_a_tolerance_brings_the_exact_answer_with_fewer_samples(k
     machine, x, most = machine_with_a_bad_q(), rows(24), 60_000
     exact = log_likelihood(machine, x, method="exact").values
     score = log_likelihood(machine, x, most, key=key, tolerance=0.5)
-    annealed = score.runs > 0
-    assert annealed.mean() > 0.8
-    assert (score.runs[annealed] >= FEWEST_RUNS).all()
-    assert ((score.samples - score.runs * RUN_SAMPLES)[annealed] >= 1000).all()
+    by_runs = score.runs > 0
+    assert by_runs.mean() > 0.8
+    assert (score.runs[by_runs] >= FEWEST_RUNS).all()
+    assert ((score.samples - score.runs * RUN_SAMPLES)[by_runs] >= 1000).all()
     assert score.samples.mean() < most / 2
     assert (score.standard_errors <= 0.5).all()
     off = score.values - exact
     assert (np.abs(off) <= 4 * score.standard_errors - score.biases).all()
     assert abs(off.mean()) <= score.monte_carlo_error
-    assert score.to_dict()["annealed_examples"] == annealed.sum()
+    assert score.to_dict()["annealed_examples"] == by_runs.sum()
 
 
 def test_too_small_a_budget_is_plain_sampling(key):
@@ -124,25 +125,7 @@ def test_the_same_key_gives_the_same_bits(key):
     assert once.records.tobytes() == again.records.tobytes()
 
 
-def test_resampling_draws_in_proportion(key):
-    weights = jnp.log(jnp.array([[0.5, 0.25, 0.125, 0.125] * 2]))
-    machine = small_machine("sbn/sbn 2-3")
-    x = all_bits(4)[3:4]
-    drawn = draw(machine, x, 8, key)
-    numbered = drawn._replace(h=(jnp.arange(8.0)[None, :, None], *drawn.h[1:]))
-    marked = Particles.of(machine, Ends.of(machine, x), drawn)._replace(scored=numbered)
-    keys = jax.random.split(key, 2000)
-    one = eqx.filter_jit(
-        lambda k: annealing._resampled(marked, weights, jnp.array([True]), k).scored.h[0]
-    )
-    counts = np.bincount(np.concatenate([np.asarray(one(k)).ravel() for k in keys]).astype(int))
-    expected = np.exp(np.asarray(weights[0])) / 2 * 8 * len(keys)
-    np.testing.assert_allclose(counts, expected, rtol=0.1)
-    kept = annealing._resampled(marked, weights, jnp.array([False]), key)
-    assert (np.asarray(kept.scored.h[0]) == np.asarray(marked.scored.h[0])).all()
-
-
-def test_annealing_reaches_what_samples_of_q_cannot(key):
+def test_a_run_reaches_what_samples_of_q_cannot(key):
     """On a machine with a bad q, for the same number of scored states."""
     machine = machine_with_a_bad_q()
     x = jnp.asarray(rows(32), jnp.float32)

@@ -19,7 +19,6 @@ from tests.oracle.parameters import flat, sharpen
 from tests.oracle.states import (
     all_bits,
     all_latents,
-    completions,
     exact_bound,
     exact_conditionals,
     exact_log_joint,
@@ -27,13 +26,13 @@ from tests.oracle.states import (
     exact_log_q,
     exact_posterior,
     exact_posterior_means,
+    imputations,
     state_numbers,
 )
 
 __all__ = [
     "all_bits",
     "all_latents",
-    "completions",
     "exact_bound",
     "exact_conditionals",
     "exact_log_joint",
@@ -45,6 +44,7 @@ __all__ = [
     "exact_sleep_q_gradient",
     "exact_wake_q_gradient",
     "flat",
+    "imputations",
     "layer_log_prob",
     "layer_logits",
     "sharpen",

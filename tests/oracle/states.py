@@ -104,7 +104,7 @@ def exact_bound(machine, x):
     return (np.exp(log_q) * (exact_log_joint(machine, x) - log_q)).sum(-1)
 
 
-def completions(machine, x, missing):
+def imputations(machine, x, missing):
     """Every completion of a row `[S, D]`, with p(completion | observed) and log p(observed)."""
     every = bits(len(x))
     fits = every[(every == np.asarray(x))[:, ~np.asarray(missing)].all(axis=1)]
@@ -115,5 +115,5 @@ def completions(machine, x, missing):
 
 def exact_conditionals(machine, x, missing):
     """P(x_i = 1 | x_observed) of one row, `[D]`; 0 or 1 where x_i is observed."""
-    fits, posterior, _ = completions(machine, x, missing)
+    fits, posterior, _ = imputations(machine, x, missing)
     return posterior @ fits

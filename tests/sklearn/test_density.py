@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from tests.inference.oracle import probabilities
 from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_posterior
 from wakesleep.data import bars_log_prob, load_dataset
+from wakesleep.evaluation import log_likelihood
 from wakesleep.sklearn import HelmholtzMachineDensity
 
 DATA = load_dataset("bars", size=3, train=600, test=200)
@@ -168,3 +169,10 @@ def test_parameters_out_of_their_range_are_refused(parameters, said):
 def test_unknown_ways_to_impute_are_refused(fitted):
     with pytest.raises(ValueError, match="probability, mode, draw"):
         fitted.impute(TEST, how="guess")
+
+
+def test_a_model_without_latents_scores_exactly_and_has_no_features():
+    density = HelmholtzMachineDensity("nade(hidden=6)", max_iter=2, random_state=0).fit(TRAIN)
+    exact = log_likelihood(density.model_, TEST, method="exact").values
+    np.testing.assert_allclose(density.score_samples(TEST), exact, rtol=1e-6)
+    assert density.transform(TEST).shape == (200, 0)

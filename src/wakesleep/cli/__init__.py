@@ -5,11 +5,11 @@ from typing import Annotated
 
 import tyro
 
-from wakesleep.cli.bootstrap_command import Analyse
+from wakesleep.cli.bootstrap_command import Bootstrap
 from wakesleep.cli.compare import Compare
 from wakesleep.cli.data import Data
 from wakesleep.cli.evaluate import Evaluate
-from wakesleep.cli.impute import Complete
+from wakesleep.cli.impute import Impute
 from wakesleep.cli.info import Info
 from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
@@ -23,11 +23,11 @@ from wakesleep.errors import UsageError, WakesleepError
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
-    | Annotated[Analyse, tyro.conf.subcommand("analyse")]
+    | Annotated[Bootstrap, tyro.conf.subcommand("bootstrap")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
-    | Annotated[Complete, tyro.conf.subcommand("complete")]
+    | Annotated[Impute, tyro.conf.subcommand("impute")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]
@@ -35,6 +35,9 @@ Command = (
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Completion, tyro.conf.subcommand("completion")]
 )
+
+RENAMED = {"analyse": "bootstrap", "complete": "impute"}
+"""Commands' names in the first release, and what they are now."""
 
 
 def parse(words: list[str]) -> Command:
@@ -62,11 +65,22 @@ def _with_estimator_options(words: list[str]) -> list[str]:
     return rewritten
 
 
+def _with_new_name(words: list[str]) -> list[str]:
+    """A command's former name is taken for one more release."""
+    if not words or words[0] not in RENAMED:
+        return words
+    name = RENAMED[words[0]]
+    message = f"wakesleep: '{words[0]}' is called '{name}' now, and its old name will go"
+    print(message, file=sys.stderr)
+    return [name, *words[1:]]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 for success, 1 for failure, 2 for wrong usage."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
-    words = _with_estimator_options([word for word in words if word != "--debug"])
+    words = _with_new_name([word for word in words if word != "--debug"])
+    words = _with_estimator_options(words)
     try:
         return parse(words).run()
     except WakesleepError as error:

@@ -1,4 +1,4 @@
-"""`wakesleep analyse`."""
+"""`wakesleep bootstrap`."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from wakesleep.errors import UsageError
 
 
 @dataclass
-class Analyse:
+class Bootstrap:
     """Bias and spread of few-sample estimates by the bootstrap: the paper's Figs. 1B and 2A.
 
     Writes bias.json and three figures into RUN/analysis.
@@ -35,7 +35,7 @@ class Analyse:
     """Print a JSON object instead of a table."""
 
     def run(self) -> int:
-        """Analyse and write."""
+        """Resample, and write the numbers and their figures."""
         import jax
         import numpy as np
 
@@ -55,7 +55,7 @@ class Analyse:
             raise UsageError(f"--points must be from 1 to the {len(rows)} rows of {self.split}")
         chosen = np.random.default_rng(self.seed).choice(len(rows), self.points, replace=False)
         with EvaluationProgress("resampling", quiet=self.quiet or self.json) as progress:
-            analysis = bias_variance(
+            bias = bias_variance(
                 model,
                 rows[np.sort(chosen)],
                 key=jax.random.key(self.seed),
@@ -65,10 +65,10 @@ class Analyse:
                 progress=progress,
             )
         about = {"data": data.name, "binarisation": data.binarisation, "split": self.split}
-        found = {**about, "seed": self.seed, **analysis.to_dict()}
+        numbers = {**about, "seed": self.seed, **bias.to_dict()}
         out = folder.path / "analysis"
-        write_atomically(out / "bias.json", json.dumps(found, indent=2).encode())
-        for name, picture in bias_figures(found).items():
+        write_atomically(out / "bias.json", json.dumps(numbers, indent=2).encode())
+        for name, picture in bias_figures(numbers).items():
             write_atomically(out / name, picture)
-        print(json.dumps(found) if self.json else f"wrote {out}/bias.json and its figures")
+        print(json.dumps(numbers) if self.json else f"wrote {out}/bias.json and its figures")
         return 0

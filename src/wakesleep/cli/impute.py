@@ -1,4 +1,4 @@
-"""`wakesleep complete`."""
+"""`wakesleep impute`."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SUFFIXES = (".npz", ".npy", ".csv")
 
 
 @dataclass
-class Complete:
+class Impute:
     """Draw the missing bits of a table from a run's model, and their probabilities.
 
     Without FILE, half of each of some images of the run's test set is hidden.
@@ -32,15 +32,15 @@ class Complete:
     """Where to write: .npz all of it, .npy the draws (rows x draws x columns), .csv the
     probabilities, with observed bits as they are."""
     picture: Path | None = None
-    """A .png of the rows as images: what was given, then its completions."""
+    """A .png of the rows as images: what was given, then its imputations."""
     hide: Literal["lower", "upper", "left", "right"] = "lower"
     """Which half is hidden where there is no FILE."""
     rows: int = 10
     """The most rows in the picture, and the images taken where there is no FILE."""
     samples: int = 500
-    """Completions considered for each row."""
+    """Imputations considered for each row."""
     draws: int = 10
-    """Completions kept for each row."""
+    """Imputations kept for each row."""
     moves: int = 20
     """Sweeps of Metropolis moves for rows with a low effective sample size."""
     threshold: float = 0.1
@@ -53,7 +53,7 @@ class Complete:
     """Print a JSON object instead of sentences."""
 
     def run(self) -> int:
-        """Complete, write and tell."""
+        """Impute, write and tell."""
         import jax
 
         from wakesleep.cli.bars import EvaluationProgress
@@ -67,8 +67,8 @@ class Complete:
         data = config.data.load() if self.picture or self.file is None else None
         model = load_model(folder.model_path)
         table = self._table(data)
-        with EvaluationProgress("completing", quiet=self.quiet or self.json) as progress:
-            found = impute(
+        with EvaluationProgress("imputing", quiet=self.quiet or self.json) as progress:
+            imputed = impute(
                 model,
                 *table,
                 self.samples,
@@ -79,10 +79,10 @@ class Complete:
                 progress=progress,
             )
         if self.picture and data:
-            self._draw_picture(self.picture, data, table, found)
+            self._draw_picture(self.picture, data, table, imputed)
         if self.out:
-            write_completion(self.out, table, found)
-        self._tell(table, found)
+            write_imputation(self.out, table, imputed)
+        self._tell(table, imputed)
         return 0
 
     def _table(self, data: "Dataset | None") -> "PartialTable":
@@ -105,24 +105,24 @@ class Complete:
             raise UsageError(f"--rows must be 1 or more, not {self.rows}")
 
     def _draw_picture(
-        self, path: Path, data: "Dataset", table: "PartialTable", found: "Imputation"
+        self, path: Path, data: "Dataset", table: "PartialTable", imputed: "Imputation"
     ) -> None:
         from wakesleep.atomic import write_atomically
         from wakesleep.report.completions import completions_png
 
         shown = slice(0, self.rows)
-        arrays = table.bits[shown], table.missing[shown], found.draws[shown]
+        arrays = table.bits[shown], table.missing[shown], imputed.draws[shown]
         pictures = (data.images(array) for array in arrays)
         write_atomically(path, completions_png(*pictures, inverted=data.inverted))
 
-    def _tell(self, table: "PartialTable", found: "Imputation") -> None:
-        summary = summarise(table, found)
+    def _tell(self, table: "PartialTable", imputed: "Imputation") -> None:
+        summary = summarise(table, imputed)
         written = [str(path) for path in (self.out, self.picture) if path]
         if self.json:
             print(json.dumps({**summary, "samples": self.samples, "written": written}))
             return
         print(
-            f"completed {summary['missing_bits']} missing bits in {summary['rows']} rows; "
+            f"imputed {summary['missing_bits']} missing bits in {summary['rows']} rows; "
             f"wrote {' and '.join(written)}"
         )
         if summary["moved_rows"]:
@@ -134,7 +134,7 @@ class Complete:
             )
 
 
-def write_completion(path: Path, table: "PartialTable", found: "Imputation") -> None:
+def write_imputation(path: Path, table: "PartialTable", imputed: "Imputation") -> None:
     """The whole result, the draws, or the probabilities, by the file's suffix."""
     import io
 
@@ -144,25 +144,28 @@ def write_completion(path: Path, table: "PartialTable", found: "Imputation") -> 
 
     buffer = io.BytesIO()
     if path.suffix == ".npy":
-        np.save(buffer, found.draws, allow_pickle=False)
+        np.save(buffer, imputed.draws, allow_pickle=False)
     elif path.suffix == ".csv":
-        np.savetxt(buffer, found.probabilities, fmt="%.6g", delimiter=",")
+        np.savetxt(buffer, imputed.probabilities, fmt="%.6g", delimiter=",")
     else:
-        np.savez_compressed(buffer, allow_pickle=False, missing=table.missing, **vars(found))
+        np.savez_compressed(buffer, allow_pickle=False, missing=table.missing, **vars(imputed))
     write_atomically(path, buffer.getvalue())
 
 
-def summarise(table: "PartialTable", found: "Imputation") -> dict[str, Any]:
-    """The numbers of a completion for JSON."""
+def summarise(table: "PartialTable", imputed: "Imputation") -> dict[str, Any]:
+    """The numbers of an imputation for JSON; None where no row had missing bits."""
     import numpy as np
 
+    partial = table.missing.any(axis=1)
+    likelihood, effective = imputed.log_likelihood[partial], imputed.effective_samples[partial]
+    accepted = imputed.accepted[imputed.moved]
     return {
         "rows": len(table.bits),
         "missing_bits": int(table.missing.sum()),
-        "draws": found.draws.shape[1],
-        "mean_log_likelihood_of_observed": float(found.log_likelihood.mean()),
-        "median_effective_samples": float(np.median(found.effective_samples)),
-        "moved_rows": int(found.moved.sum()),
-        "mean_accepted": float(found.accepted[found.moved].mean()) if found.moved.any() else None,
-        "unreliable_rows": int(found.unreliable.sum()),
+        "draws": imputed.draws.shape[1],
+        "mean_log_likelihood_of_observed": float(likelihood.mean()) if len(likelihood) else None,
+        "median_effective_samples": float(np.median(effective)) if len(effective) else None,
+        "moved_rows": len(accepted),
+        "mean_accepted": float(accepted.mean()) if len(accepted) else None,
+        "unreliable_rows": int(imputed.unreliable.sum()),
     }

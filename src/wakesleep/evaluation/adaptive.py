@@ -14,17 +14,18 @@ from scipy.special import logsumexp
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.sampling import ImportanceSampling
-from wakesleep.evaluation.tiles import bytes_of, units_scored
+from wakesleep.evaluation.tiles import bytes_of
 from wakesleep.evaluation.weight_statistics import WeightStatistics
 from wakesleep.inference.smc import PARTICLES, RUN_SAMPLES, smc_log_weights
+from wakesleep.models import HelmholtzMachine
 
 EXAMPLES = 256
-"""In a tile: even where few of them need annealed runs, these together fill a call."""
+"""In a tile: even where few of them need SMC runs, these together fill a call."""
 
 SLOTS = (16, 64)
-"""Annealed runs in one compiled call, where they are few and where they are many."""
+"""SMC runs in one compiled call, where they are few and where they are many."""
 
-ANNEALING = 2**31 - 1
+SMC_TILE = 2**31 - 1
 """Folded into the key: no tile of samples has this number."""
 
 FEWEST_RUNS = 4
@@ -37,16 +38,22 @@ runs that happen to agree must not pass for a small error."""
 
 @dataclass(eq=False)
 class Case:
-    """One example: its samples of q, and the log weights of its annealed runs if it has any."""
+    """One example: its samples of q, and the log weights of its SMC runs if it has any.
 
-    x: npt.NDArray[Any]
-    gathered: WeightStatistics
+    Attributes:
+        x: the example, a tree of arrays `[1, ...]`.
+        statistics: all that is kept of its samples of q.
+        runs: the log weight of each SMC run.
+    """
+
+    x: Any
+    statistics: WeightStatistics
     runs: list[float] = field(default_factory=list)
 
     @property
     def samples(self) -> int:
         """States scored for it so far."""
-        return self.gathered.count + len(self.runs) * RUN_SAMPLES
+        return self.statistics.count + len(self.runs) * RUN_SAMPLES
 
     @property
     def spread(self) -> float:
@@ -71,7 +78,7 @@ class Case:
 
     def records(self, usual: float) -> Records:
         """Its line: of the runs where there are any."""
-        records = self.gathered.records()
+        records = self.statistics.records()
         if self.runs:
             variance = self.relative_variance(usual)
             records["value"] = logsumexp(self.runs) - np.log(len(self.runs))
@@ -94,7 +101,8 @@ class AdaptiveSampling(Evaluator):
     when its numbers are good enough. Looking seldom, and asking for more than the plain
     standard error to be small, is what keeps the stopping itself from biasing the result:
     an example whose large weights have not been met yet looks better than it is. One whose
-    weights have a tail so heavy that more of the same will not do goes on with annealed runs.
+    weights have a tail so heavy that more of the same will not do goes on with SMC runs, which
+    only a Helmholtz machine has.
     """
 
     needs_full_tiles = False
@@ -110,16 +118,16 @@ class AdaptiveSampling(Evaluator):
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes."""
-        annealed = bytes_of(SLOTS[-1] * PARTICLES, units_scored(self.sampling.model))
-        return self.sampling.bytes_per_tile + annealed
+        runs = bytes_of(SLOTS[-1] * PARTICLES, self.sampling.widths.scored)
+        return self.sampling.bytes_per_tile + (runs if self._has_smc else 0)
 
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """Samples of q for each example, then annealed runs for those that need them."""
+    def __call__(self, x: Any, tile: int, stop: Event) -> Records:
+        """Samples of q for each example, then SMC runs for those that need them."""
         cases = [
-            Case(row, self.sampling.gather(row[None], tile * EXAMPLES + i, stop, self._leave))
-            for i, row in enumerate(x)
+            Case(row, self.sampling.statistics(row, tile * EXAMPLES + i, stop, self._leave))
+            for i, row in enumerate(_one_by_one(x))
         ]
-        heavy = [case for case in cases if self._needs_annealing(case.gathered)]
+        heavy = [case for case in cases if self._needs_smc(case.statistics)]
         for number, chosen in enumerate(self._rounds(heavy, stop)):
             log_weights = self._run(chosen, tile, number)
             for case, log_weight in zip(chosen, log_weights, strict=False):
@@ -127,12 +135,17 @@ class AdaptiveSampling(Evaluator):
         usual = _usual_spread(heavy)
         return np.concatenate([case.records(usual) for case in cases])
 
-    def _leave(self, gathered: WeightStatistics) -> bool:
-        return gathered.within(self.tolerance) or self._needs_annealing(gathered)
+    @property
+    def _has_smc(self) -> bool:
+        return isinstance(self.sampling.model, HelmholtzMachine)
 
-    def _needs_annealing(self, gathered: WeightStatistics) -> bool:
-        left = self.sampling.tiling.total - gathered.count
-        return left >= FEWEST_RUNS * RUN_SAMPLES and bool(gathered.hopeless.any())
+    def _leave(self, statistics: WeightStatistics) -> bool:
+        return statistics.within(self.tolerance) or self._needs_smc(statistics)
+
+    def _needs_smc(self, statistics: WeightStatistics) -> bool:
+        left = self.sampling.tiling.total - statistics.count
+        affordable = left >= FEWEST_RUNS * RUN_SAMPLES
+        return self._has_smc and affordable and bool(statistics.hopeless.any())
 
     def _rounds(self, cases: Sequence[Case], stop: Event) -> Iterator[list[Case]]:
         """Whose runs each call makes, as long as there are some that need them.
@@ -163,11 +176,19 @@ class AdaptiveSampling(Evaluator):
 
     def _run(self, chosen: Sequence[Case], tile: int, number: int) -> npt.NDArray[Any]:
         """One run for each; the call is filled up, so that few shapes are compiled."""
-        x = np.zeros((_slots(len(chosen)), self.sampling.model.features), np.float32)
-        x[: len(chosen)] = [case.x for case in chosen]
-        key = jax.random.fold_in(self.sampling.key, ANNEALING)
+        model = self.sampling.model
+        assert isinstance(model, HelmholtzMachine)
+        x = np.zeros((_slots(len(chosen)), model.features), np.float32)
+        x[: len(chosen)] = np.concatenate([case.x for case in chosen])
+        key = jax.random.fold_in(self.sampling.key, SMC_TILE)
         place = jnp.asarray([tile, number], jnp.int32)
-        return np.asarray(smc_log_weights(self.sampling.model, jnp.asarray(x), key, place))
+        return np.asarray(smc_log_weights(model, jnp.asarray(x), key, place))
+
+
+def _one_by_one(x: Any) -> list[Any]:
+    """A tree of arrays `[E, ...]` as E trees of arrays `[1, ...]`."""
+    count = len(jax.tree.leaves(x)[0])
+    return [jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], x) for i in range(count)]
 
 
 def _slots(wanted: int) -> int:

@@ -9,9 +9,9 @@ replacement are one run with K samples; many such runs show the bias and the spr
 relative to the estimates from all primary samples.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +26,9 @@ from wakesleep.evaluation.primary_samples import (
     plain_gradient,
     resampled_deviation,
 )
+from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, LatentModel
 from wakesleep.numerics import log_mean_exp
 
 Values = npt.NDArray[np.float64]
@@ -75,19 +76,19 @@ class BiasVariance:
 
 
 def bias_variance(
-    model: HelmholtzMachine,
+    model: LatentModel,
     data: Any,
     *,
     key: Key[Array, ""],
     counts: Sequence[int] = COUNTS,
     primary: int = 5_000,
     replicates: int = 100,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> BiasVariance:
     """Bootstrap the p-gradient and log p̂(x).
 
     Args:
-        model: the machine.
+        model: a Helmholtz machine.
         data: `[N, D]` of 0 and 1; the paper takes one minibatch of 25.
         key: the randomness.
         counts: the Ks, none above `primary`.
@@ -96,15 +97,15 @@ def bias_variance(
         progress: called with the work done and in all.
     """
     _check_options(counts, primary, replicates)
+    if not isinstance(model, HelmholtzMachine):
+        raise UsageError("bias_variance is for Helmholtz machines, which this model is not")
     bits = checked_rows(model, data)
     primary_key, resampling_key = jax.random.split(key)
     samples = draw_primary(model, jnp.asarray(bits[:], jnp.float32), primary, primary_key)
     reference = plain_gradient(model, samples)
+    bootstrap = _Bootstrap(model, samples, reference, replicates, resampling_key)
     work = _Work(sum(counts) * replicates, progress)
-    columns = [
-        _bootstrap(model, samples, reference, count, replicates, resampling_key, work)
-        for count in counts
-    ]
+    columns = [bootstrap.column(count, work) for count in counts]
     bias, deviation, values, value_bias, value_deviation = np.array(columns).T
     return BiasVariance(
         np.array(counts),
@@ -121,7 +122,7 @@ def bias_variance(
 
 
 class _Work:
-    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+    def __init__(self, total: int, progress: Progress | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
 
     def add(self, amount: int) -> None:
@@ -130,30 +131,37 @@ class _Work:
             self.progress(self.done, self.total)
 
 
-def _bootstrap(
-    model: HelmholtzMachine,
-    samples: Primary,
-    reference: Float[Array, " P"],
-    count: int,
-    replicates: int,
-    key: Key[Array, ""],
-    work: _Work,
-) -> tuple[float, ...]:
-    """The numbers of one K, in the order of `BiasVariance`."""
-    total, squares, values = jnp.zeros_like(reference), [], []
-    for replicate in range(replicates):
-        run_key = jax.random.fold_in(jax.random.fold_in(key, count), replicate)
-        deviation, log_p = resampled_deviation(model, samples, reference, count, run_key)
-        total += deviation
-        squares.append(float(deviation @ deviation))
-        values.append(np.asarray(log_p, np.float64))
-        work.add(count)
-    shift = total / replicates
-    bias, spread = _without_noise(float(shift @ shift), float(np.mean(squares)), replicates)
-    log_p_full = np.asarray(log_mean_exp(samples.log_weights), np.float64)
-    value_bias = float((np.mean(values, axis=0) - log_p_full).mean())
-    value_spread = float(np.sqrt(np.var(values, axis=0, ddof=1).mean()))
-    return bias, spread, float(np.mean(values)), value_bias, value_spread
+class _Bootstrap(NamedTuple):
+    """Runs with few of the primary samples, against the gradient from all of them."""
+
+    model: HelmholtzMachine
+    samples: Primary
+    reference: Float[Array, " P"]
+    replicates: int
+    key: Key[Array, ""]
+
+    def column(self, count: int, work: _Work) -> tuple[float, ...]:
+        """The numbers of one K, in the order of `BiasVariance`."""
+        total, squares, values = jnp.zeros_like(self.reference), [], []
+        for deviation, log_p in self._runs(count):
+            total += deviation
+            squares.append(float(deviation @ deviation))
+            values.append(np.asarray(log_p, np.float64))
+            work.add(count)
+        shift = total / self.replicates
+        squared_shift, mean_square = float(shift @ shift), float(np.mean(squares))
+        bias, spread = _without_noise(squared_shift, mean_square, self.replicates)
+        log_p_full = np.asarray(log_mean_exp(self.samples.log_weights), np.float64)
+        value_bias = float((np.mean(values, axis=0) - log_p_full).mean())
+        value_spread = float(np.sqrt(np.var(values, axis=0, ddof=1).mean()))
+        return bias, spread, float(np.mean(values)), value_bias, value_spread
+
+    def _runs(self, count: int) -> Iterator[tuple[Float[Array, " P"], Float[Array, " N"]]]:
+        """What each run with K samples gives."""
+        key = jax.random.fold_in(self.key, count)
+        for replicate in range(self.replicates):
+            run_key = jax.random.fold_in(key, replicate)
+            yield resampled_deviation(self.model, self.samples, self.reference, count, run_key)
 
 
 def _without_noise(

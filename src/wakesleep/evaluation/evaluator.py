@@ -4,8 +4,6 @@ import abc
 from threading import Event
 from typing import Any, ClassVar
 
-import numpy.typing as npt
-
 from wakesleep.evaluation.records import Records
 
 
@@ -30,8 +28,8 @@ class Evaluator(abc.ABC):
         """Memory that one call takes, roughly and from above."""
 
     @abc.abstractmethod
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
-        """The records of the tile of examples `x`, `[E, D]`.
+    def __call__(self, x: Any, tile: int, stop: Event) -> Records:
+        """The records of a tile of examples, an array `[E, D]` or a tree of arrays `[E, ...]`.
 
         May give up when `stop` is set: nobody then reads what it returns.
         """

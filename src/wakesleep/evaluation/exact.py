@@ -73,7 +73,7 @@ class Enumeration(Evaluator):
         """Memory that one call takes."""
         return bytes_of(self.pairs, self.model.features + self.model.latent_sizes[0])
 
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+    def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """Add up the states of the first latent layer."""
         values, bounds = np.full(len(x), -np.inf), np.zeros(len(x))
         for part, states in _state_blocks(self.model.latent_sizes[0], self.pairs):

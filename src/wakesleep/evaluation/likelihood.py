@@ -1,9 +1,10 @@
-"""log p(x) of a data set under a machine."""
+"""log p(x) of a data set under a model."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
@@ -13,17 +14,18 @@ from wakesleep.evaluation.exact import Enumeration
 from wakesleep.evaluation.partial_results import Checkpoint, fingerprint
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.evaluation.sampling import ImportanceSampling
-from wakesleep.evaluation.tiles import Tiling, tile_rows
+from wakesleep.evaluation.tiles import Widths
 from wakesleep.evaluation.visible import FullyVisible
-from wakesleep.evaluation.workers import Progress, evaluate_all, workers_within
-from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine
+from wakesleep.evaluation.workers import evaluate_all, workers_within
+from wakesleep.inference.blocks import Progress
+from wakesleep.inference.rows import checked_rows, examples
+from wakesleep.models import HelmholtzMachine, LatentModel
 
 METHODS = ("importance", "exact")
 
 
 def log_likelihood(
-    model: HelmholtzMachine,
+    model: LatentModel,
     data: Any,
     samples: int = 1_000,
     *,
@@ -40,16 +42,18 @@ def log_likelihood(
     whatever the memory, and whether or not the evaluation was interrupted.
 
     Args:
-        model: the machine.
-        data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix.
+        model: a Helmholtz machine, or any other latent model.
+        data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix; for other models any
+            tree of arrays with the rows in front.
         samples: K per row; with a tolerance, the most that a row may take (a state that an
-            annealed run scores counts as one).
+            SMC run scores counts as one).
         key: the randomness; "exact" needs none.
-        method: "importance", or "exact" by listing the latent states of a small machine. A model
-            without latents is always exact.
+        method: "importance", or "exact" by listing the latent states of a small Helmholtz
+            machine. A machine without latents is always exact.
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
-            are credibly below this many nats, instead of always drawing K samples; a row
-            whose weights are too uneven for that goes on with annealed runs (`annealing.py`).
+            are credibly below this many nats, instead of always drawing K samples; in a
+            Helmholtz machine, a row whose weights are too uneven for that goes on with SMC
+            runs (`inference/smc.py`).
         memory: bytes the process should stay within.
         checkpoint: a file to keep finished rows in; if it exists, the evaluation continues
             from it.
@@ -62,32 +66,50 @@ def log_likelihood(
     >>> bool(abs(score.mean - exact.mean) < 0.1)
     True
     """
-    _check_options(samples, key, method, tolerance)
-    bits = checked_rows(model, data)
-    evaluator: Evaluator
-    if not model.latent_sizes:
-        evaluator = FullyVisible(model)
-    elif key is None or method == "exact":
-        evaluator = Enumeration.of(model)
-    else:
-        evaluator = ImportanceSampling(model, Tiling.of(samples, tile_rows(model)), key)
-        if tolerance is not None and evaluator.tiling.blocks > 1:
-            evaluator = AdaptiveSampling(evaluator, float(tolerance))
+    options = _Options(samples, key, method, tolerance)
+    _check_options(options, model)
+    rows = checked_rows(model, data)
+    evaluator = _evaluator(model, examples(rows, np.array([0])), options)
     store = None
     if checkpoint is not None:
         key_data = None if key is None else jax.random.key_data(key).tolist()
         settings = (method, samples, tolerance, key_data)
-        store = Checkpoint(Path(checkpoint), fingerprint(model, bits, *settings))
+        store = Checkpoint(Path(checkpoint), fingerprint(model, rows, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
-    records = evaluate_all(evaluator, bits, workers=workers, checkpoint=store, progress=progress)
-    return LogLikelihood(records, method if model.latent_sizes else "exact")
+    records = evaluate_all(evaluator, rows, workers=workers, checkpoint=store, progress=progress)
+    return LogLikelihood(records, "exact" if isinstance(evaluator, FullyVisible) else method)
 
 
-def _check_options(
-    samples: int, key: Key[Array, ""] | None, method: str, tolerance: float | int | None
-) -> None:
+class _Options(NamedTuple):
+    samples: int
+    key: Key[Array, ""] | None
+    method: str
+    tolerance: float | int | None
+
+
+def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
+    """The way to evaluate the model on examples like `x`, a tree of arrays `[1, ...]`."""
+    samples, key, method, tolerance = options
+    if isinstance(model, HelmholtzMachine) and not model.latent_sizes:
+        return FullyVisible(model, Widths.of(model, x))
+    if isinstance(model, HelmholtzMachine) and method == "exact":
+        return Enumeration.of(model)
+    assert key is not None
+    sampling = ImportanceSampling.of(model, x, samples, key)
+    if tolerance is not None and sampling.tiling.blocks > 1:
+        return AdaptiveSampling(sampling, float(tolerance))
+    return sampling
+
+
+def _check_options(options: _Options, model: LatentModel) -> None:
+    samples, key, method, tolerance = options
     if method not in METHODS:
         raise UsageError(f"method '{method}' is unknown; valid: {', '.join(METHODS)}")
+    if method == "exact" and not isinstance(model, HelmholtzMachine):
+        raise UsageError(
+            "method 'exact' lists the latent states of a Helmholtz machine, which this model is "
+            "not: use method 'importance'"
+        )
     if method == "importance" and key is None:
         raise UsageError("importance sampling needs a key, such as key=jax.random.key(0)")
     if samples < 1:

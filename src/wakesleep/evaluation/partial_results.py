@@ -1,6 +1,7 @@
 """An evaluation on disk, so that an interrupted one continues."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from wakesleep.data import PackedBits
+from wakesleep.data import ArrayRows, PackedBits
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation.records import RECORD, Records
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import LatentModel
 from wakesleep.storage import load_arrays, read_header, save_arrays
 
 
@@ -40,10 +41,10 @@ class Checkpoint:
         """Fill in what is finished; nothing where there is no file."""
         if not self.path.exists():
             return
-        found = read_header(self.path).get("evaluation")
-        if found is None:
+        stored_fingerprint = read_header(self.path).get("evaluation")
+        if stored_fingerprint is None:
             raise DataError(f"{self.path} holds no evaluation")
-        if found != self.fingerprint:
+        if stored_fingerprint != self.fingerprint:
             raise UsageError(
                 f"{self.path} belongs to an evaluation of another model, of other data or with "
                 "other settings: name another file, or remove this one to start again"
@@ -54,14 +55,17 @@ class Checkpoint:
         done[:] = np.asarray(stored["done"])
 
 
-def fingerprint(model: HelmholtzMachine, bits: PackedBits, *settings: Any) -> str:
-    """A digest of everything a result depends on."""
-    digest = hashlib.sha256(repr((bits.shape, settings)).encode())
+def fingerprint(model: LatentModel, rows: PackedBits | ArrayRows, *settings: Any) -> str:
+    """A digest of everything a result depends on; of a model's own functions, their names."""
+    digest = hashlib.sha256(repr(settings).encode())
     arrays, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))
-    digest.update(str(structure).encode())
+    # Where a function stands in memory is another matter in every process.
+    digest.update(re.sub(r" at 0x[0-9a-f]+", "", str(structure)).encode())
     for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.asarray(array).tobytes())
-    digest.update(np.ascontiguousarray(bits.rows).data)
+    for part in rows.content():
+        digest.update(part)
     return digest.hexdigest()
 
 

@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.importance import log_likelihood_estimate, normalise
+from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.layers import Layer
 from wakesleep.models import HelmholtzMachine
 
@@ -38,13 +39,12 @@ def draw_primary(
     model: HelmholtzMachine, x: Float[Array, "N D"], samples: int, key: Key[Array, ""]
 ) -> Primary:
     """M samples for each example, one example at a time."""
-    drawn = [
-        _draw_one(model, example[None], samples, jax.random.fold_in(key, i))
-        for i, example in enumerate(x)
-    ]
-    latents, log_weights = zip(*drawn, strict=True)
-    h = tuple(jnp.concatenate(layer) for layer in zip(*latents, strict=True))
-    return Primary(x, h, jnp.concatenate(log_weights))
+
+    def draw(block: Block) -> tuple[tuple[Bool[Array, "1 M _"], ...], Float[Array, "1 M"]]:
+        return _draw_one(model, x[block.rows], samples, jax.random.fold_in(key, block.number))
+
+    h, log_weights = jax.tree.map(jnp.asarray, Blocks(len(x), 1).map(draw))
+    return Primary(x, h, log_weights)
 
 
 @eqx.filter_jit

@@ -62,7 +62,7 @@ class LogLikelihood:
     def effective_samples(self) -> npt.NDArray[np.float64]:
         """(Σ ω)² / Σ ω² of each example, `[N]`; nan where nothing was sampled.
 
-        Of the runs where the example was annealed.
+        Of the SMC runs where the value is made of those.
         """
         return self.records["effective_samples"]
 
@@ -78,7 +78,7 @@ class LogLikelihood:
 
     @property
     def runs(self) -> npt.NDArray[np.int64]:
-        """The annealed runs that each value is made of, `[N]`; 0 where q's samples made it."""
+        """The SMC runs that each value is made of, `[N]`; 0 where q's samples made it."""
         return self.records["runs"]
 
     @property
@@ -173,7 +173,7 @@ class LogLikelihood:
         """Read what `save` wrote as .npz."""
         try:
             with np.load(path, allow_pickle=False) as archive:
-                # Version 0.1 knew no annealed runs, and kept no number of them.
+                # Version 0.1 knew no SMC runs, and kept no number of them.
                 kept = [name for name in RECORD.names or () if name != "runs" or name in archive]
                 columns = {name: archive[name] for name in kept}
                 method = str(archive["method"])

@@ -5,26 +5,36 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.tail import tail_length
-from wakesleep.evaluation.tiles import Tiling, bytes_of, tile_log_weights, units_scored
+from wakesleep.evaluation.tiles import Tiling, Widths, bytes_of, tile_log_weights
 from wakesleep.evaluation.weight_statistics import WeightStatistics
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import LatentModel
 
 
 @dataclass(frozen=True)
 class ImportanceSampling(Evaluator):
     """log p̂(x) of a tile of examples, from samples of q."""
 
-    model: HelmholtzMachine
+    model: LatentModel
+    widths: Widths
     tiling: Tiling
     key: Key[Array, ""]
+
+    @classmethod
+    def of(
+        cls, model: LatentModel, x: Any, samples: int, key: Key[Array, ""]
+    ) -> "ImportanceSampling":
+        """For a model and examples like `x`, a tree of arrays `[1, ...]`."""
+        widths = Widths.of(model, x)
+        return cls(model, widths, Tiling.of(samples, widths.tile_rows), key)
 
     @property
     def examples(self) -> int:
@@ -36,30 +46,31 @@ class ImportanceSampling(Evaluator):
         """Memory that one call takes: p's and q's layers, and the tail that is kept."""
         rows = self.tiling.examples * self.tiling.samples
         tail = 8 * self.tiling.examples * tail_length(self.tiling.total)
-        return bytes_of(rows, units_scored(self.model)) + tail
+        return bytes_of(rows, self.widths.scored) + tail
 
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+    def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """Draw block after block until all samples are there."""
-        return self.gather(x, tile, stop).records()
+        return self.statistics(x, tile, stop).records()
 
-    def gather(
+    def statistics(
         self,
-        x: npt.NDArray[Any],
+        x: Any,
         tile: int,
         stop: Event,
-        leave: Callable[[WeightStatistics], bool] = lambda gathered: False,
+        leave: Callable[[WeightStatistics], bool] = lambda statistics: False,
     ) -> WeightStatistics:
         """The same, asking after 1, 2, 4, 8, … blocks whether to leave it at that."""
-        gathered = WeightStatistics(len(x), self.tiling.total)
-        on_device = jnp.asarray(x)
+        on_device = jax.tree.map(jnp.asarray, x)
+        examples = len(jax.tree.leaves(on_device)[0])
+        statistics = WeightStatistics(examples, self.tiling.total)
         for block in range(self.tiling.blocks):
-            wanted = self.tiling.total - gathered.count
-            gathered.add(self._draw(on_device, tile, block)[:, :wanted])
+            wanted = self.tiling.total - statistics.count
+            statistics.add(self._draw(on_device, tile, block)[:, :wanted])
             is_power_of_two = (block + 1) & block == 0
-            if stop.is_set() or (is_power_of_two and leave(gathered)):
+            if stop.is_set() or (is_power_of_two and leave(statistics)):
                 break
-        return gathered
+        return statistics
 
-    def _draw(self, x: Float[Array, "E D"], tile: int, block: int) -> npt.NDArray[Any]:
+    def _draw(self, x: Any, tile: int, block: int) -> npt.NDArray[Any]:
         place = jnp.asarray([tile, block], jnp.int32)
         return np.asarray(tile_log_weights(self.model, x, self.tiling.samples, self.key, place))

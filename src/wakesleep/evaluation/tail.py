@@ -53,11 +53,11 @@ class Tail:
         )
         # The fit is scaled by the tail's lower quartile.
         usable = (excesses[:, _quartile(length)] > 0) & (excesses[:, 0] < excesses[:, -1])
-        found = np.full(len(excesses), np.nan)
+        shapes = np.full(len(excesses), np.nan)
         rows = np.flatnonzero(usable)
         for part in np.array_split(rows, -(-len(rows) * length // _FIT_ELEMENTS) or 1):
-            found[part] = _pareto_shape(excesses[part])
-        return found
+            shapes[part] = _pareto_shape(excesses[part])
+        return shapes
 
 
 _FIT_ELEMENTS = 1 << 14  # tail weights fitted at once: each meets some fifty candidates

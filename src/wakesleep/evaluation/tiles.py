@@ -1,18 +1,20 @@
 """The unit of work: some examples times some samples, one compiled call.
 
-A tile's shape follows from the machine and K alone, and its key from its place in the set
+A tile's shape follows from the model and K alone, and its key from its place in the set
 and among the samples. So the same arguments give the same numbers, to the bit, whatever the
 memory budget and wherever an evaluation was interrupted.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.importance import log_weights
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import LatentModel
 
 ROWS = 1024
 """Samples in a tile, over all its examples: enough to fill a matrix product."""
@@ -20,21 +22,35 @@ ROWS = 1024
 FEWEST_ROWS = 16
 
 LARGEST_ARRAY = 1 << 26
-"""Bytes of a tile's widest array; only machines with layers above 16,384 units come near."""
+"""Bytes of a tile's widest array; only models with arrays above 16,384 numbers come near."""
 
 ARRAYS_ALIVE = 8
 """Arrays of a layer's width that a tile holds at a time, generously."""
 
 
-def tile_rows(model: HelmholtzMachine) -> int:
-    """Samples in a tile of this machine."""
-    widest = max(model.features, *model.latent_sizes, 1)
-    return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * widest)))
+@dataclass(frozen=True)
+class Widths:
+    """How many numbers one sample of a model is made of.
 
+    Attributes:
+        widest: in the largest of x's and h's arrays; in a machine, the units of a layer.
+        scored: in all that p and q score: x once, h by both.
+    """
 
-def units_scored(model: HelmholtzMachine) -> int:
-    """Units of p's and q's layers that a sample passes through."""
-    return model.features + 2 * sum(model.latent_sizes)
+    widest: int
+    scored: int
+
+    @classmethod
+    def of(cls, model: LatentModel, x: Any) -> "Widths":
+        """Those of a model for one example `x`, a tree of arrays `[1, ...]`."""
+        h = jax.eval_shape(lambda x: model.draw(jax.random.key(0), x, 1).h, x)
+        visible, latent = ([math.prod(leaf.shape) for leaf in jax.tree.leaves(t)] for t in (x, h))
+        return cls(max(*visible, *latent, 1), sum(visible) + 2 * sum(latent))
+
+    @property
+    def tile_rows(self) -> int:
+        """Samples in a tile."""
+        return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * self.widest)))
 
 
 def bytes_of(rows: int, width: int) -> int:
@@ -72,12 +88,15 @@ class Tiling:
 
 @eqx.filter_jit
 def tile_log_weights(
-    model: HelmholtzMachine,
-    x: Float[Array, "E D"],
+    model: LatentModel,
+    x: Any,
     samples: int,
     key: Key[Array, ""],
     place: Int[Array, "2"],
 ) -> Float[Array, "E S"]:
-    """log ω of one tile; `place` is (tile of examples, block of samples)."""
+    """log ω of one tile of examples, a tree of arrays `[E, ...]`.
+
+    `place` is (tile of examples, block of samples).
+    """
     tile_key = jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])
     return log_weights(model, x, samples, tile_key)

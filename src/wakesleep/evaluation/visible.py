@@ -7,12 +7,11 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 from jaxtyping import Array, Float
 
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
-from wakesleep.evaluation.tiles import bytes_of, tile_rows
+from wakesleep.evaluation.tiles import Widths, bytes_of
 from wakesleep.models import HelmholtzMachine
 
 
@@ -21,18 +20,19 @@ class FullyVisible(Evaluator):
     """log p(x) of a tile of examples under a model that has no latents, exactly."""
 
     model: HelmholtzMachine
+    widths: Widths
 
     @property
     def examples(self) -> int:
         """How many examples each call takes."""
-        return tile_rows(self.model)
+        return self.widths.tile_rows
 
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes."""
-        return bytes_of(self.examples, self.model.features)
+        return bytes_of(self.examples, self.widths.scored)
 
-    def __call__(self, x: npt.NDArray[Any], tile: int, stop: Event) -> Records:
+    def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """The only layer's log-probability; it is its own variational bound."""
         values = np.asarray(_log_prob(self.model, jnp.asarray(x)), np.float64)
         return exact_records(values, values)

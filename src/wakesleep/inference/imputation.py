@@ -1,6 +1,5 @@
-"""`complete`: rows with missing bits in, draws and probabilities of those bits out."""
+"""`impute`: rows with missing bits in, draws and probabilities of those bits out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,22 +12,20 @@ from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep import importance
 from wakesleep.errors import DataError, UsageError
-from wakesleep.inference.moves import Moved, move
+from wakesleep.inference.blocks import Block, Blocks, Progress
+from wakesleep.inference.moves import Moved, Target, move
 from wakesleep.inference.population import (
     Particles,
-    first_filling,
+    first_imputations,
     propose,
-    resample,
     weighted_mean,
 )
+from wakesleep.inference.resampling import multinomial, take
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine
-
-ROUNDS = 5
-"""Unweighted rounds that bring the filling near the observed bits before weights are taken."""
+from wakesleep.models import HelmholtzMachine, LatentModel
 
 LARGEST_ARRAY = 1 << 26
-"""Bytes of a tile's widest array."""
+"""Bytes of a block's widest array."""
 
 FEW = 10
 """Effective samples below which a row that was not moved should not be believed."""
@@ -41,8 +38,11 @@ STUCK = 0.01
 class Imputation:
     """Rows whose missing bits were drawn and averaged.
 
+    A row without missing bits costs nothing: it is returned as it is, and what is said of its
+    samples is nan.
+
     Attributes:
-        draws: completed rows, `[N, draws, D]`, uint8; observed bits as they were.
+        draws: imputed rows, `[N, draws, D]`, uint8; observed bits as they were.
         probabilities: P(x_i = 1 | x_observed), `[N, D]`; observed bits as they were.
         log_likelihood: log p̂(x_observed) of each row, in nats, `[N]`.
         effective_samples: 1 / Σ ω̃² of each row's importance weights, before any move, `[N]`.
@@ -72,8 +72,15 @@ class _Proposed(NamedTuple):
     effective_samples: Float[Array, " B"]
 
 
+class _Options(NamedTuple):
+    samples: int
+    draws: int
+    moves: int
+    threshold: float | int
+
+
 def impute(
-    model: HelmholtzMachine,
+    model: LatentModel,
     x: Any,
     missing: Any = None,
     samples: int = 500,
@@ -82,81 +89,113 @@ def impute(
     draws: int = 10,
     moves: int = 20,
     threshold: float | int = 0.1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Imputation:
     """Draw the missing bits of every row from p(x_missing | x_observed), and average them.
 
-    K latents are proposed by q from rows whose missing bits were filled in by the model,
-    weighted by p(x_observed, h) / q(h | filled row) and resampled. Rows whose weights are
-    uneven go on with Metropolis moves on the latents and the missing bits.
+    K latents are proposed by q from rows whose missing bits were imputed by the model,
+    weighted by p(x_observed, h) / q(h | imputed row) and resampled. Rows whose weights are
+    uneven go on with Metropolis moves on the latents and the missing bits. The draws of a row
+    depend on the key and on the rows with missing bits, not on those without.
 
     Args:
-        model: the machine.
+        model: a Helmholtz machine.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
-        samples: K, the completions considered for each row.
+        samples: K, the imputations considered for each row.
         key: the randomness.
-        draws: completions returned for each row, at most `samples`.
+        draws: imputations returned for each row, at most `samples`.
         moves: sweeps of Metropolis moves for rows with a low effective sample size.
         threshold: what is low, as a fraction of `samples`: 0 moves no row, 1 moves them all.
-        progress: called with the numbers of rows done and in all.
+        progress: called with the numbers of rows done and in all, of those with missing bits.
 
     >>> import jax, numpy as np, wakesleep as ws
     >>> model = ws.build("sbn/sbn 2-3", features=4, key=jax.random.key(0))
-    >>> found = ws.impute(model, [[0, 1, np.nan, np.nan]], key=jax.random.key(1))
-    >>> found.draws.shape, found.probabilities[0, :2].tolist()
+    >>> imputed = ws.impute(model, [[0, 1, np.nan, np.nan]], key=jax.random.key(1))
+    >>> imputed.draws.shape, imputed.probabilities[0, :2].tolist()
     ((1, 10, 4), [0.0, 1.0])
     """
-    _check_options(samples, draws, moves, threshold)
+    options = _Options(samples, draws, moves, threshold)
+    _check_options(options)
+    if not isinstance(model, HelmholtzMachine):
+        raise UsageError("impute is for Helmholtz machines, which this model is not")
     if not model.latent_sizes:
-        raise UsageError("a model without latents has no q to complete rows with")
+        raise UsageError("a model without latents has no q to impute missing bits with")
     bits, mask = _checked(model, x, missing)
-    size = _tile_rows(model, samples, len(bits))
-    tiles = []
-    for number, start in enumerate(range(0, len(bits), size)):
-        rows = np.arange(start, start + size) % len(bits)
-        tile_key = jax.random.fold_in(key, number)
-        tile = _Tile(model, jnp.asarray(bits[rows], jnp.float32), jnp.asarray(mask[rows]))
-        done = min(start + size, len(bits))
-        tiles.append(tile.run(tile_key, samples, draws, moves, threshold, done - start))
-        if progress:
-            progress(done, len(bits))
-    return Imputation(*(np.concatenate(parts) for parts in zip(*tiles, strict=True)))
+    result = _as_observed(bits, draws)
+    partial = np.flatnonzero(mask.any(axis=1))
+    if len(partial):
+        blocks = Blocks(len(partial), _block_rows(model, samples, len(partial)))
+        table = _Table(model, bits[partial], mask[partial])
+        imputed = blocks.map(lambda block: table.impute(block, key, options), progress)
+        for name, values in imputed.items():
+            getattr(result, name)[partial] = values
+    return result
 
 
-class _Tile(NamedTuple):
-    """Rows that are completed together; the last tile is filled up so that one shape compiles."""
+class _Table(NamedTuple):
+    """Rows that all have missing bits."""
 
     model: HelmholtzMachine
-    x: Float[Array, "B D"]
-    missing: Bool[Array, "B D"]
+    bits: npt.NDArray[np.uint8]
+    missing: npt.NDArray[np.bool_]
 
-    def run(
-        self,
-        key: Key[Array, ""],
-        samples: int,
-        draws: int,
-        moves: int,
-        threshold: float | int,
-        count: int,
-    ) -> tuple[npt.NDArray[Any], ...]:
-        """The first `count` rows' fields of a `Completion`."""
-        key_propose, key_move = jax.random.split(key)
-        found = _propose(self.model, key_propose, self.x, self.missing, samples)
-        ess = np.asarray(found.effective_samples)
-        low = (ess < threshold * samples) | (threshold >= 1)
-        low &= moves > 0
-        x, probabilities = np.asarray(found.particles.x[:, :draws]), np.array(found.probabilities)
-        accepted = np.full(len(ess), np.nan, np.float32)
-        if low[:count].any():
-            after = _move(self.model, key_move, found.particles, self.missing, moves)
-            x = np.where(low[:, None, None], after.particles.x[:, :draws], x)
-            probabilities = np.where(low[:, None], after.probabilities, probabilities)
-            accepted = np.where(low, after.accepted, np.nan).astype(np.float32)
-        probabilities = np.where(self.missing, probabilities, self.x)
-        likelihood = np.asarray(found.log_likelihood)
-        fields = (x.astype(np.uint8), probabilities, likelihood, ess, low, accepted)
-        return tuple(field[:count] for field in fields)
+    def impute(self, block: Block, key: Key[Array, ""], options: _Options) -> dict[str, Any]:
+        """A block's fields of an `Imputation`."""
+        key_propose, key_move = jax.random.split(jax.random.fold_in(key, block.number))
+        x = jnp.asarray(self.bits[block.filled], jnp.float32)
+        missing = jnp.asarray(self.missing[block.filled])
+        proposed = _propose(self.model, key_propose, x, missing, options.samples)
+        low = _low(np.asarray(proposed.effective_samples), options)
+        moved = None
+        if low[: len(block)].any():
+            target = Target(self.model, missing[:, None])
+            moved = _move(target, key_move, proposed.particles, options.moves)
+        fields = _fields(proposed, moved, low, options.draws)
+        fields["probabilities"] = np.where(missing, fields["probabilities"], x)
+        return fields
+
+
+def _low(effective_samples: npt.NDArray[Any], options: _Options) -> npt.NDArray[np.bool_]:
+    """Which rows are to be moved."""
+    if not options.moves:
+        return np.zeros(len(effective_samples), np.bool_)
+    few = effective_samples < options.threshold * options.samples
+    return few | (options.threshold >= 1)
+
+
+def _fields(
+    proposed: _Proposed, moved: Moved | None, low: npt.NDArray[np.bool_], draws: int
+) -> dict[str, Any]:
+    """What weighting gave, and for rows with few effective samples what the moves did."""
+    x = np.asarray(proposed.particles.x[:, :draws])
+    probabilities = np.asarray(proposed.probabilities)
+    accepted = np.full(len(low), np.nan, np.float32)
+    if moved is not None:
+        x = np.where(low[:, None, None], moved.particles.x[:, :draws], x)
+        probabilities = np.where(low[:, None], moved.probabilities, probabilities)
+        accepted = np.where(low, moved.accepted, accepted)
+    return {
+        "draws": x.astype(np.uint8),
+        "probabilities": probabilities,
+        "log_likelihood": proposed.log_likelihood,
+        "effective_samples": proposed.effective_samples,
+        "moved": low,
+        "accepted": accepted,
+    }
+
+
+def _as_observed(bits: npt.NDArray[np.uint8], draws: int) -> Imputation:
+    """The result for rows that miss nothing."""
+    nothing = np.full(len(bits), np.nan, np.float32)
+    return Imputation(
+        draws=np.repeat(bits[:, None], draws, axis=1),
+        probabilities=bits.astype(np.float32),
+        log_likelihood=nothing,
+        effective_samples=nothing.copy(),
+        moved=np.zeros(len(bits), np.bool_),
+        accepted=nothing.copy(),
+    )
 
 
 @eqx.filter_jit
@@ -167,12 +206,13 @@ def _propose(
     missing: Bool[Array, "B D"],
     samples: int,
 ) -> _Proposed:
-    key_fill, key_propose, key_resample = jax.random.split(key, 3)
+    key_impute, key_propose, key_resample = jax.random.split(key, 3)
     each = missing[:, None]
-    filled = first_filling(model, key_fill, x, each, samples, ROUNDS)
-    weighted = propose(model, key_propose, filled, each)
+    imputed = first_imputations(model, key_impute, x, each, samples)
+    weighted = propose(model, key_propose, imputed, each)
+    chosen = multinomial(key_resample, weighted.log_weights)
     return _Proposed(
-        resample(key_resample, weighted),
+        take(weighted.particles, chosen),
         weighted_mean(weighted),
         importance.log_likelihood_estimate(weighted.log_weights),
         importance.effective_sample_size(weighted.log_weights),
@@ -180,22 +220,17 @@ def _propose(
 
 
 @eqx.filter_jit
-def _move(
-    model: HelmholtzMachine,
-    key: Key[Array, ""],
-    particles: Particles,
-    missing: Bool[Array, "B D"],
-    sweeps: int,
-) -> Moved:
-    return move(model, key, particles, missing[:, None], sweeps)
+def _move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int) -> Moved:
+    return move(target, key, particles, sweeps)
 
 
-def _tile_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
+def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
     widest = max(model.features, *model.latent_sizes)
     return max(1, min(rows, LARGEST_ARRAY // (4 * samples * widest)))
 
 
-def _check_options(samples: int, draws: int, moves: int, threshold: float | int) -> None:
+def _check_options(options: _Options) -> None:
+    samples, draws, moves, threshold = options
     if samples < 1:
         raise UsageError(f"samples is {samples}, but it must be at least 1")
     if not 1 <= draws <= samples:

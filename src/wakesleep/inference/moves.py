@@ -7,7 +7,7 @@ terms cancel against p's own, so that only the observed bits enter a ratio; wher
 independent given h this makes a Gibbs draw of the bits, which is always accepted.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.inference.clamped import draw_missing, log_observed
+from wakesleep.inference.metropolis import metropolis
 from wakesleep.inference.population import Particles, expected_bits, log_prior
 from wakesleep.models import HelmholtzMachine, Latents
 
@@ -37,17 +38,19 @@ class Moved(NamedTuple):
     accepted: Float[Array, " B"]
 
 
-def move(
-    model: HelmholtzMachine,
-    key: Key[Array, ""],
-    particles: Particles,
-    missing: Missing,
-    sweeps: int,
-) -> Moved:
+class Target(NamedTuple):
+    """p(x_missing, h | x_observed): the machine, and which bits are missing."""
+
+    model: HelmholtzMachine
+    missing: Missing
+
+
+def move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int) -> Moved:
     """Sweep after sweep over the latents and the missing bits of all particles."""
+    model = target.model
 
     def step(particles: Particles, sweep_key: Key[Array, ""]) -> tuple[Particles, tuple]:
-        moved, accepted = sweep(model, sweep_key, particles, missing)
+        moved, accepted = sweep(target, sweep_key, particles)
         logits = model.p[0].conditional_logits(moved.x, moved.h[0])
         return moved, (expected_bits(model, moved.x, logits).mean(1), accepted)
 
@@ -56,16 +59,16 @@ def move(
 
 
 def sweep(
-    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
+    target: Target, key: Key[Array, ""], particles: Particles
 ) -> tuple[Particles, Float[Array, "2 B"]]:
     """Every kind of move once, and the accepted shares of q's proposals and of the bits'."""
     key_q, key_flips, key_dream, key_bits = jax.random.split(key, 4)
-    particles, latents_accepted = _follow_q(model, key_q, particles)
-    particles = _flip(model, key_flips, particles, missing)
-    particles = _dream(model, key_dream, particles, missing)
+    particles, latents_accepted = _follow_q(target.model, key_q, particles)
+    particles = _flip(target, key_flips, particles)
+    particles = _dream(target, key_dream, particles)
     no_change = jnp.zeros(particles.x.shape[:-1])
-    particles, accept = _move_jointly(model, key_bits, particles, particles.h, no_change, missing)
-    return particles, jnp.stack([latents_accepted, accept.mean(-1)])
+    particles, accepted = _move_jointly(target, key_bits, particles, particles.h, no_change)
+    return particles, jnp.stack([latents_accepted, accepted.mean(-1)])
 
 
 def _follow_q(
@@ -73,19 +76,27 @@ def _follow_q(
 ) -> tuple[Particles, Float[Array, " B"]]:
     """q's proposals for the latents from each layer upwards, the topmost first."""
     x, h = particles
-    accept = jnp.ones(x.shape[:-1], bool)
+    accepted = jnp.ones(x.shape[:-1], bool)
     for lowest in reversed(range(len(h))):
         key_q, key_accept = jax.random.split(jax.random.fold_in(key, lowest))
         below = x if lowest == 0 else h[lowest - 1]
-        proposed: list[Array] = []
-        for layer in model.q[lowest:]:
-            key_q, key_layer = jax.random.split(key_q)
-            proposed.append(layer.sample(key_layer, proposed[-1] if proposed else below))
-        gain = _log_weight(model, below, tuple(proposed), lowest)
+        proposed = _propose_by_q(model, key_q, below, lowest)
+        gain = _log_weight(model, below, proposed, lowest)
         gain -= _log_weight(model, below, h[lowest:], lowest)
-        accept = _accept(key_accept, gain)
-        h = (*h[:lowest], *_where(accept, tuple(proposed), h[lowest:]))
-    return Particles(x, h), accept.mean(-1)
+        upper, accepted = metropolis(_log_uniform(key_accept, gain), gain, proposed, h[lowest:])
+        h = (*h[:lowest], *upper)
+    return Particles(x, h), accepted.mean(-1)
+
+
+def _propose_by_q(
+    model: HelmholtzMachine, key: Key[Array, ""], below: Float[Array, "B K W"], lowest: int
+) -> Latents:
+    """q's latents from this layer upwards, given the layer below it."""
+    proposed: list[Array] = []
+    for layer in model.q[lowest:]:
+        key, key_layer = jax.random.split(key)
+        proposed.append(layer.sample(key_layer, proposed[-1] if proposed else below))
+    return tuple(proposed)
 
 
 def _log_weight(
@@ -104,9 +115,7 @@ def _log_weight(
     return sum(log_p, start=jnp.zeros(())) - sum(log_q, start=jnp.zeros(()))
 
 
-def _flip(
-    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
-) -> Particles:
+def _flip(target: Target, key: Key[Array, ""], particles: Particles) -> Particles:
     """In each latent layer, propose to turn over one unit of every particle."""
     for level in range(len(particles.h)):
         key_unit, key_move = jax.random.split(jax.random.fold_in(key, level))
@@ -114,50 +123,40 @@ def _flip(
         unit = jax.random.randint(key_unit, h[level].shape[:-1], 0, h[level].shape[-1])
         turned = jnp.abs(h[level] - jax.nn.one_hot(unit, h[level].shape[-1]))
         proposed = (*h[:level], turned, *h[level + 1 :])
-        gain = log_prior(model, proposed) - log_prior(model, h)
+        gain = log_prior(target.model, proposed) - log_prior(target.model, h)
         if level == 0:
-            particles, _ = _move_jointly(model, key_move, particles, proposed, gain, missing)
+            particles, _ = _move_jointly(target, key_move, particles, proposed, gain)
         else:
-            particles = Particles(particles.x, _where(_accept(key_move, gain), proposed, h))
+            latents, _ = metropolis(_log_uniform(key_move, gain), gain, proposed, h)
+            particles = Particles(particles.x, latents)
     return particles
 
 
-def _dream(
-    model: HelmholtzMachine, key: Key[Array, ""], particles: Particles, missing: Missing
-) -> Particles:
+def _dream(target: Target, key: Key[Array, ""], particles: Particles) -> Particles:
     """Propose latents from p(h); p(h) cancels."""
     shape = particles.x.shape[:-1]
     dreamt: list[Array] = []
-    for layer in reversed(model.p[1:]):
+    for layer in reversed(target.model.p[1:]):
         key, key_layer = jax.random.split(key)
         dreamt.append(layer.sample(key_layer, dreamt[-1] if dreamt else jnp.zeros(0), shape))
     proposed = tuple(reversed(dreamt))
-    return _move_jointly(model, key, particles, proposed, jnp.zeros(shape), missing)[0]
+    return _move_jointly(target, key, particles, proposed, jnp.zeros(shape))[0]
 
 
 def _move_jointly(
-    model: HelmholtzMachine,
-    key: Key[Array, ""],
-    particles: Particles,
-    proposed: Latents,
-    gain: Each,
-    missing: Missing,
+    target: Target, key: Key[Array, ""], particles: Particles, proposed: Latents, gain: Each
 ) -> tuple[Particles, Bool[Array, "B K"]]:
     """Propose latents together with missing bits drawn from p(x | proposed latents).
 
     `gain` is the log ratio of everything else: p(h) over whatever proposed it.
     """
+    visible, missing = target.model.p[0], target.missing
     key_x, key_accept = jax.random.split(key)
-    x, logits = draw_missing(model.p[0], key_x, particles.x, missing, proposed[0])
-    before = model.p[0].conditional_logits(particles.x, particles.h[0])
+    x, logits = draw_missing(visible, key_x, particles.x, missing, proposed[0])
+    before = visible.conditional_logits(particles.x, particles.h[0])
     gain = gain + log_observed(x, logits, missing) - log_observed(particles.x, before, missing)
-    accept = _accept(key_accept, gain)
-    return _where(accept, Particles(x, proposed), particles), accept
+    return metropolis(_log_uniform(key_accept, gain), gain, Particles(x, proposed), particles)
 
 
-def _accept(key: Key[Array, ""], gain: Each) -> Bool[Array, "B K"]:
-    return jnp.log(jax.random.uniform(key, gain.shape)) < gain
-
-
-def _where(accept: Bool[Array, "B K"], new: Any, old: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(accept[..., None], a, b), new, old)
+def _log_uniform(key: Key[Array, ""], like: Each) -> Each:
+    return jnp.log(jax.random.uniform(key, like.shape))

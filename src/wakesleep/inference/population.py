@@ -1,4 +1,4 @@
-"""A weighted population of completions (x, h) with x at what was observed."""
+"""A weighted population of imputed rows and their latents, x at what was observed."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,12 @@ from wakesleep import importance
 from wakesleep.inference.clamped import draw_missing, log_observed
 from wakesleep.models import HelmholtzMachine, Latents
 
+ROUNDS = 5
+"""Unweighted rounds that bring imputed bits near the observed ones before weights are taken."""
+
 
 class Particles(NamedTuple):
-    """K completions of each row: x is `[B, K, D]`, each layer of h `[B, K, H]`."""
+    """K imputations of each row: x is `[B, K, D]`, each layer of h `[B, K, H]`."""
 
     x: Float[Array, "B K D"]
     h: Latents
@@ -23,7 +26,7 @@ class Weighted(NamedTuple):
     """Particles with the weights that make them stand for p(x_missing, h | x_observed).
 
     Attributes:
-        particles: completions.
+        particles: imputed rows with their latents.
         log_weights: their log weights, whose mean weight is an unbiased p(x_observed).
         expected: per particle, what is averaged for P(x_i = 1 | x_observed).
     """
@@ -56,18 +59,18 @@ def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "B K"]:
 def propose(
     model: HelmholtzMachine,
     key: Key[Array, ""],
-    filled: Float[Array, "B K D"],
+    imputed: Float[Array, "B K D"],
     missing: Bool[Array, "B 1 D"],
 ) -> Weighted:
-    """h ~ q(h | filled), then the missing bits from p(x | h) with the observed ones held.
+    """h ~ q(h | imputed), then the missing bits anew from p(x | h), the observed ones held.
 
     The proposal's terms for the missing bits are p's own and cancel, so that the weight is
-    p(h) Π_observed p(x_i | x_<i, h₁) / q(h | filled). It is right whatever `filled` has in
-    place of the missing bits; a likely filling only makes the weights more even.
+    p(h) Π_observed p(x_i | x_<i, h₁) / q(h | imputed). It is right whatever `imputed` has in
+    place of the missing bits; likely ones only make the weights more even.
     """
     key_h, key_x = jax.random.split(key)
-    h, log_q = sample_q_each(model, key_h, filled)
-    x, logits = draw_missing(model.p[0], key_x, filled, missing, h[0])
+    h, log_q = sample_q_each(model, key_h, imputed)
+    x, logits = draw_missing(model.p[0], key_x, imputed, missing, h[0])
     log_weights = log_prior(model, h) + log_observed(x, logits, missing) - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
 
@@ -83,33 +86,21 @@ def expected_bits(
     return jax.nn.sigmoid(logits) if model.p[0].is_factorial else x
 
 
-def first_filling(
+def first_imputations(
     model: HelmholtzMachine,
     key: Key[Array, ""],
     x: Float[Array, "B D"],
     missing: Bool[Array, "B 1 D"],
     samples: int,
-    rounds: int,
 ) -> Float[Array, "B K D"]:
     """Missing bits from dreams, then a few rounds of h ~ q(h | x), x_missing ~ p(x | h)."""
     key_dream, key_rounds = jax.random.split(key)
     dream, _ = model.dream(key_dream, (x.shape[0], samples))
 
-    def refill(i: Array, filled: Float[Array, "B K D"]) -> Float[Array, "B K D"]:
-        return propose(model, jax.random.fold_in(key_rounds, i), filled, missing).particles.x
+    def impute_again(i: Array, imputed: Float[Array, "B K D"]) -> Float[Array, "B K D"]:
+        return propose(model, jax.random.fold_in(key_rounds, i), imputed, missing).particles.x
 
-    return lax.fori_loop(0, rounds, refill, jnp.where(missing, dream, x[:, None]))
-
-
-def resample(key: Key[Array, ""], weighted: Weighted) -> Particles:
-    """K particles of equal weight: each drawn from the population by its weight."""
-    rows, samples = weighted.log_weights.shape
-    chosen = jax.random.categorical(key, weighted.log_weights[:, None], shape=(rows, samples))
-
-    def pick(values: Float[Array, "B K W"]) -> Float[Array, "B K W"]:
-        return jnp.take_along_axis(values, chosen[..., None], axis=1)
-
-    return jax.tree.map(pick, weighted.particles)
+    return lax.fori_loop(0, ROUNDS, impute_again, jnp.where(missing, dream, x[:, None]))
 
 
 def weighted_mean(weighted: Weighted) -> Float[Array, "B D"]:

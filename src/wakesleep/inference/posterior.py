@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, UInt8, UInt32
 
 from wakesleep import importance
 from wakesleep.data import PackedBits
+from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.inference.rows import unpack
 from wakesleep.models import HelmholtzMachine
 
@@ -30,7 +31,8 @@ class Inferred(NamedTuple):
 
     Attributes:
         log_likelihood: log p̂(x), `[N]`.
-        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`.
+        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`;
+            `[N, 0]` without latents.
     """
 
     log_likelihood: npt.NDArray[np.float64]
@@ -40,44 +42,45 @@ class Inferred(NamedTuple):
 def infer_rows(
     model: HelmholtzMachine, bits: PackedBits, samples: int, key: Key[Array, ""]
 ) -> Inferred:
-    """Weigh K samples of q for every row."""
-    found = [
-        _infer_block(model, bits.rows[start : start + ROWS_PER_CALL], samples, key)
-        for start in range(0, len(bits), ROWS_PER_CALL)
-    ]
-    return Inferred(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    """Weigh K samples of q for every row; without latents log p(x) is exact."""
+    if not model.latent_sizes:
+        samples = 1
+
+    def infer(block: Block) -> tuple[Array, Array]:
+        return _infer_block(model, _block_of(bits, block), samples, key)
+
+    values, means = Blocks(len(bits), ROWS_PER_CALL).map(infer)
+    return Inferred(values.astype(np.float64), means.astype(np.float64))
 
 
-def _infer_block(
-    model: HelmholtzMachine, rows: npt.NDArray[np.uint8], samples: int, key: Key[Array, ""]
-) -> Inferred:
-    padded = np.zeros((ROWS_PER_CALL, rows.shape[1]), np.uint8)
-    padded[: len(rows)] = rows
-    own = np.array([zlib.crc32(row.tobytes()) for row in padded], np.uint32)
-    values, means = _infer_each(
-        model, jnp.asarray(padded), jnp.asarray(own), jnp.asarray(len(rows)), samples, key
-    )
-    count = len(rows)
-    return Inferred(np.asarray(values, np.float64)[:count], np.asarray(means, np.float64)[:count])
+class _Rows(NamedTuple):
+    """The packed rows of a block, a number made of each one's bits, and how many are its own."""
+
+    packed: UInt8[Array, "R bytes"]
+    digests: UInt32[Array, " R"]
+    real: Int[Array, ""]
+
+
+def _block_of(bits: PackedBits, block: Block) -> _Rows:
+    packed = bits.epoch_rows(block.filled, 0, 0)
+    digests = np.array([zlib.crc32(row.tobytes()) for row in packed], np.uint32)
+    return _Rows(jnp.asarray(packed), jnp.asarray(digests), jnp.asarray(len(block)))
 
 
 @eqx.filter_jit
-def _infer_each(
-    model: HelmholtzMachine,
-    rows: UInt8[Array, "R bytes"],
-    own: UInt32[Array, " R"],
-    count: Int[Array, ""],
-    samples: int,
-    key: Key[Array, ""],
+def _infer_block(
+    model: HelmholtzMachine, rows: _Rows, samples: int, key: Key[Array, ""]
 ) -> tuple[Float[Array, " R"], Float[Array, "R H"]]:
-    def infer(i: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
-        values, means = found
-        x = unpack(rows[i], model.features)
-        value, mean = _infer_one(model, x, samples, jax.random.fold_in(key, own[i]))
+    def infer(i: Array, inferred: tuple[Array, Array]) -> tuple[Array, Array]:
+        values, means = inferred
+        x = unpack(rows.packed[i], model.features)
+        row_key = jax.random.fold_in(key, rows.digests[i])
+        value, mean = _infer_one(model, x, samples, row_key)
         return values.at[i].set(value), means.at[i].set(mean)
 
-    nothing = jnp.zeros(len(rows)), jnp.zeros((len(rows), sum(model.latent_sizes)))
-    return lax.fori_loop(0, count, infer, nothing)
+    height = len(rows.packed)
+    nothing = jnp.zeros(height), jnp.zeros((height, sum(model.latent_sizes)))
+    return lax.fori_loop(0, rows.real, infer, nothing)
 
 
 def _infer_one(
@@ -85,5 +88,5 @@ def _infer_one(
 ) -> tuple[Float[Array, ""], Float[Array, " H"]]:
     drawn = model.draw(key, x[None], samples)
     weights = importance.normalise(drawn.log_weights)[0]
-    means = [weights @ layer[0] for layer in drawn.h]
+    means = [jnp.zeros(0), *(weights @ layer[0] for layer in drawn.h)]
     return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)

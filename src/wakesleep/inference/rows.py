@@ -7,11 +7,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
 from jaxtyping import Array, Float, UInt8
 
 from wakesleep.data import ArrayRows, PackedBits, Table, as_bits, check_width
 from wakesleep.data.checks import check_shape
-from wakesleep.errors import UsageError, WakesleepError
+from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.models import HelmholtzMachine, LatentModel
 
 Decoder = Callable[[Any], Any]
@@ -46,6 +48,12 @@ def decoder_of(table: Table) -> Decoder:
     return as_stored if isinstance(table, ArrayRows) else UnpackBits(table.features)
 
 
+def examples(rows: PackedBits | ArrayRows, indices: npt.NDArray[np.integer]) -> Any:
+    """The rows at `indices` as a model takes them, still on the host: bits as float32."""
+    chosen = rows[indices]
+    return chosen if isinstance(rows, ArrayRows) else chosen.astype(np.float32)
+
+
 def check_rows(model: LatentModel, table: Table, name: str) -> None:
     """Refuse rows that a model cannot take, with a sentence that names the table."""
     if isinstance(model, HelmholtzMachine):
@@ -63,6 +71,8 @@ def checked_rows(model: LatentModel, data: Any) -> PackedBits | ArrayRows:
         check_width(rows, model.features, "data")
     else:
         rows = data if isinstance(data, ArrayRows) else ArrayRows(data)
+        if not len(rows):
+            raise DataError("data has no rows, but it must have at least one")
     parameters = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
     if not all(bool(jnp.isfinite(parameter).all()) for parameter in parameters):
         raise WakesleepError(

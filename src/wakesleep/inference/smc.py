@@ -1,6 +1,6 @@
-"""Annealed runs: p̂(x) where q's own samples meet too little of the posterior.
+"""SMC runs: p̂(x) where q's own samples meet too little of the posterior.
 
-A run carries a few samples of q through distributions that go from q(h | x) to p(x, h),
+An SMC run carries a few samples of q through distributions that go from q(h | x) to p(x, h),
 
     π_t(h) ∝ q(h | x)^(1 − β_t) p(x, h)^β_t,    β_t = t / T,
 
@@ -14,7 +14,6 @@ posterior.
 """
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,7 +21,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from wakesleep.importance import effective_sample_size, normalise
+from wakesleep.importance import effective_sample_size
+from wakesleep.inference.metropolis import metropolis
+from wakesleep.inference.resampling import systematic, take
 from wakesleep.layers.base import Conditioning
 from wakesleep.models import Draw, HelmholtzMachine
 from wakesleep.numerics import bernoulli_log_prob, bernoulli_sample, log_mean_exp
@@ -36,11 +37,11 @@ SHARE = 0.2
 """Of a layer's units that a move draws anew; on MNIST about four of 200 then change."""
 
 RUN_SAMPLES = PARTICLES * (1 + TEMPERATURES * SWEEPS)
-"""States that p and q score in a run, which is what a sample costs too."""
+"""States that p and q score in an SMC run, which is what a sample costs too."""
 
 
 class Particles(NamedTuple):
-    """States of a run, with what the layers make of them.
+    """States of an SMC run, with what the layers make of them.
 
     Attributes:
         scored: the states and their log-probabilities.
@@ -85,7 +86,7 @@ class Ends(NamedTuple):
 def smc_log_weights(
     model: HelmholtzMachine, x: Float[Array, "B D"], key: Key[Array, ""], place: Int[Array, "2"]
 ) -> Float[Array, " B"]:
-    """The logarithm of one run's estimate of p(x), for every row."""
+    """The logarithm of one SMC run's estimate of p(x), for every row."""
     run_key = jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])
     key_start, key_steps = jax.random.split(run_key)
     ends = Ends.of(model, x)
@@ -101,7 +102,7 @@ def smc_log_weights(
         particles = _resampled(particles, log_weights, uneven, key_resample)
         log_weights = jnp.where(uneven[:, None], 0.0, log_weights)
         for sweep_key in keys:
-            particles = _sweep(model, ends, particles, t / TEMPERATURES, sweep_key)
+            particles = sweep(model, ends, particles, t / TEMPERATURES, sweep_key)
         return (particles, log_weights, log_estimate), None
 
     start = particles, jnp.zeros((len(x), PARTICLES)), jnp.zeros(len(x))
@@ -116,20 +117,12 @@ def _resampled(
     uneven: Bool[Array, " B"],
     key: Key[Array, ""],
 ) -> Particles:
-    """Rows that are uneven drawn in proportion to their weights, by systematic resampling."""
-    n = log_weights.shape[-1]
-    cumulative = jnp.cumsum(normalise(log_weights), axis=-1)
-    offsets = jax.random.uniform(key, (len(log_weights), 1))
-    points = (offsets + jnp.arange(n)) / n
-    found = jax.vmap(jnp.searchsorted)(cumulative, points)
-    chosen = jnp.where(uneven[:, None], jnp.minimum(found, n - 1), jnp.arange(n))
-
-    return jax.tree.map(
-        lambda values: jnp.take_along_axis(values, _as_wide(chosen, values), axis=1), particles
-    )
+    """Particles of uneven rows in proportion to their weights, those of the others as they are."""
+    stay = jnp.arange(log_weights.shape[-1])
+    return take(particles, jnp.where(uneven[:, None], systematic(key, log_weights), stay))
 
 
-def _sweep(
+def sweep(
     model: HelmholtzMachine,
     ends: Ends,
     particles: Particles,
@@ -143,9 +136,8 @@ def _sweep(
         # log π_t(proposed) − log π_t(current), and the proposals' probabilities.
         new, old = proposed.scored, particles.scored
         log_ratio += beta * (new.log_p - old.log_p) + (1 - beta) * (new.log_q - old.log_q)
-        threshold = jax.random.exponential(key_accept, log_ratio.shape)
-        accepted = log_ratio > -threshold
-        particles = jax.tree.map(partial(_choose, accepted), proposed, particles)
+        log_uniform = -jax.random.exponential(key_accept, log_ratio.shape)
+        particles, _ = metropolis(log_uniform, log_ratio, proposed, particles)
     return particles
 
 
@@ -198,12 +190,3 @@ def _flip_logits(
     """The logit of SHARE · P(the other value): a unit is drawn anew and comes out different."""
     against = jnp.where(units > 0, logits, -logits)
     return math.log(SHARE) - jnp.log(1 - SHARE + jnp.exp(jnp.minimum(against, 88.0)))
-
-
-def _choose(which: Bool[Array, "B N"], new: Array, old: Array) -> Array:
-    return jnp.where(_as_wide(which, new), new, old)
-
-
-def _as_wide(values: Array, like: Array) -> Array:
-    """`[B, N]` to `[B, N, 1]` where units follow."""
-    return values.reshape(*values.shape, *(1,) * (like.ndim - values.ndim))

@@ -14,7 +14,7 @@ from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.evaluation import bias_variance, log_likelihood
 from wakesleep.evaluation.bootstrap import COUNTS
-from wakesleep.evaluation.workers import Progress
+from wakesleep.inference.blocks import Progress
 from wakesleep.models import HelmholtzMachine, sample_means
 from wakesleep.report.pictures import save_grid
 from wakesleep.reproduce.experiments import Experiment, Row

@@ -8,7 +8,7 @@ import jax
 
 from wakesleep import provenance
 from wakesleep.errors import UsageError
-from wakesleep.evaluation.workers import Progress
+from wakesleep.inference.blocks import Progress
 from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 from wakesleep.runs.checkpoints import latest_checkpoint, read_progress

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 
 from wakesleep.data import Table
+from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.models import HelmholtzMachine
 
 ALIVE = 0.01
@@ -51,21 +52,13 @@ def latent_use(
     At most `ROWS` rows, evenly spaced: some test sets are grouped by class.
     """
     chosen = np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))
-    means = [
-        [np.asarray(layer, np.float64) for layer in _inferred(model, jnp.asarray(x), samples, key)]
-        for x, key in _batches(rows, chosen, key)
-    ]
-    return [_use(np.concatenate(layer), samples) for layer in zip(*means, strict=True)]
 
+    def infer(block: Block) -> tuple[Array, ...]:
+        x = jnp.asarray(rows[chosen[block.rows]], jnp.float32)
+        return _inferred(model, x, samples, jax.random.fold_in(key, block.start))
 
-def _batches(
-    rows: Table, chosen: npt.NDArray[np.intp], key: Key[Array, ""]
-) -> list[tuple[npt.NDArray[np.float32], Key[Array, ""]]]:
-    starts = range(0, len(chosen), BATCH)
-    return [
-        (rows[chosen[start : start + BATCH]].astype(np.float32), jax.random.fold_in(key, start))
-        for start in starts
-    ]
+    means = Blocks(len(chosen), BATCH).map(infer)
+    return [_use(layer.astype(np.float64), samples) for layer in means]
 
 
 @eqx.filter_jit

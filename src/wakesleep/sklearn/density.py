@@ -1,7 +1,7 @@
 """A Helmholtz machine that scikit-learn can fit, search, pipe and pickle."""
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import jax
 import numpy as np
@@ -21,7 +21,7 @@ from wakesleep.data import Dataset, PackedBits, as_bits
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import impute
 from wakesleep.inference.posterior import Inferred, infer_rows
-from wakesleep.models import sample
+from wakesleep.models import HelmholtzMachine, sample
 from wakesleep.recipe import Recipe
 from wakesleep.training import FitResult, first_snapshot, fit, initial_model
 from wakesleep.training.snapshot import Best, Position, Snapshot
@@ -36,8 +36,8 @@ class HelmholtzMachineDensity(
 ):
     """Density of binary data by a deep directed model with binary latents.
 
-    Trained by Reweighted Wake-Sleep. It scores rows by log-likelihood, draws new ones, fills
-    in missing entries, and turns rows into posterior means of its latents.
+    Trained by Reweighted Wake-Sleep. It scores rows by log-likelihood, draws new ones, imputes
+    missing entries, and turns rows into posterior means of its latents.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class HelmholtzMachineDensity(
     patience : int >= 0, default=0
         Stop after so many passes without a better validation score; 0 for never.
     inference_samples : int >= 1, default=100
-        Latents drawn for each row by `score_samples` and `transform`, and completions
+        Latents drawn for each row by `score_samples` and `transform`, and imputations
         considered by `impute`. More make the score less low and less noisy.
     binarize : float or None, default=0.0
         Values above this threshold become 1, all others 0. None: the input must hold only
@@ -181,7 +181,7 @@ class HelmholtzMachineDensity(
         return sample(self.model_, 1 << (int(n_samples) - 1).bit_length(), key=key)[:n_samples]
 
     def impute(self, X: Any, *, how: str = "probability") -> Floats:
-        """Fill in the entries that are nan, given the others of their row.
+        """Impute the entries that are nan, given the others of their row.
 
         Parameters
         ----------
@@ -206,10 +206,10 @@ class HelmholtzMachineDensity(
         missing = np.isnan(dense)
         bits = self._binarized(np.where(missing, 0, dense))
         key = jax.random.fold_in(jax.random.key(self.seed_), 1)
-        found = impute(self.model_, bits, missing, self.inference_samples, key=key, draws=1)
+        imputed = impute(self.model_, bits, missing, self.inference_samples, key=key, draws=1)
         if how == "draw":
-            return found.draws[:, 0].astype(np.float64)
-        probabilities = found.probabilities.astype(np.float64)
+            return imputed.draws[:, 0].astype(np.float64)
+        probabilities = imputed.probabilities.astype(np.float64)
         return (probabilities > 0.5).astype(np.float64) if how == "mode" else probabilities
 
     def __sklearn_tags__(self) -> Tags:
@@ -252,7 +252,7 @@ class HelmholtzMachineDensity(
             progress=bool(self.verbose),
         )
         self._snapshot = result.snapshot
-        self.model_ = result.model
+        self.model_ = cast(HelmholtzMachine, result.model)
         self.history_ = result.history
         self.n_iter_ += len(result.history)
 

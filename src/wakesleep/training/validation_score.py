@@ -5,12 +5,12 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep import importance
 from wakesleep.data import Table
+from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models import LatentModel
 
@@ -35,23 +35,24 @@ class ValidationScore:
         self.key = key
         self._decode = decoder_of(data)
         self._block = min(max(1, _ROWS_PER_BLOCK // samples), max(self.size, 1))
-        blocks = -(-self.size // self._block)
+        blocks = len(Blocks(self.size, self._block))
         calls = -(-blocks // max(1, _BYTES_PER_CALL // (self._block * data.row_bytes)))
         # Calls of equal size, so that one is compiled and little of the last one is filling.
-        self._firsts = range(0, blocks, -(-blocks // max(1, calls)) or 1)
+        self._per_call = -(-blocks // max(1, calls)) or 1
+        self._calls = Blocks(self.size, self._per_call * self._block)
 
     def __call__(self, model: LatentModel) -> float:
         """The mean over all examples, each counted once."""
         size, total = jnp.asarray(self.size), 0.0
-        for first in self._firsts:
-            blocks = _Blocks(self._rows(first), jnp.asarray(first), size)
+        for call in self._calls:
+            first = jnp.asarray(call.number * self._per_call)
+            blocks = _Blocks(self._rows(call), first, size)
             total += float(_total(model, blocks, self.samples, self.key, self._decode))
         return total / self.size
 
-    def _rows(self, first: int) -> Any:
-        rows = np.arange(first * self._block, (first + self._firsts.step) * self._block)
-        stored = self.data.epoch_rows(np.minimum(rows, self.size - 1), 0, 0)
-        shape = (self._firsts.step, self._block)
+    def _rows(self, call: Block) -> Any:
+        stored = self.data.epoch_rows(call.filled, 0, 0)
+        shape = (self._per_call, self._block)
         return jax.tree.map(lambda leaf: jnp.asarray(leaf.reshape(*shape, *leaf.shape[1:])), stored)
 
 
