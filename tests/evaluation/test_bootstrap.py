@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
