@@ -139,9 +139,7 @@ def test_the_bias_is_added_to_the_logits(layer, key):
 
 def test_kind_and_options_create_the_same_shapes_again(layer, key):
     spec = spec_of(layer)
-    again = create_layer(
-        spec.kind, key, SIZE, layer.parents, initialisation("paper"), spec.options
-    )
+    again = create_layer(spec.kind, key, SIZE, layer.parents, initialisation("paper"), spec.options)
     assert jax.tree.structure(again) == jax.tree.structure(layer)
     assert [a.shape for a in jax.tree.leaves(again)] == [a.shape for a in jax.tree.leaves(layer)]
 

@@ -76,9 +76,7 @@ OPTIONS = [{}, {"rank": 2, "leak": 0.25, "link": "relu"}, {"leak": 0.5, "units":
 @pytest.mark.parametrize(("parents", "options"), [(0, {}), *((3, each) for each in OPTIONS)])
 @pytest.mark.parametrize("name", CONTRACT)
 def test_it_passes_the_contract(name, parents, options, key):
-    made = create_layer(
-        "low_rank", key, contract.SIZE, parents, initialisation("default"), options
-    )
+    made = create_layer("low_rank", key, contract.SIZE, parents, initialisation("default"), options)
     layer = sharpen(made, key, scale=1.0)
     known = {"kind": "low_rank", "layer": layer, "key": key, "bias": 100.0, "init": "paper"}
     test = getattr(contract, name)
