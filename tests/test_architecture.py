@@ -46,7 +46,8 @@ def test_the_first_size_is_the_top_and_the_last_is_next_to_the_data(key):
         ("ar_sbn|darn/sbn 6-4", "ar_sbn|darn/sbn 6-4"),
         ("darn|ar_sbn/sbn 6-4", "darn|ar_sbn/sbn 6-4"),
         ("sbn(units=2)|sbn(units=2)|sbn/sbn 6-4", "sbn(units=2)/sbn 6-4"),
-        ("nade(hidden=3)|nade/sbn 3-4", "nade(hidden=3)|nade/sbn 3-4"),
+        ("nade(hidden=3)|nade/sbn 3-4", "nade(hidden=3)/sbn 3-4"),
+        ("nade(hidden=2)|nade/sbn 3-4", "nade(hidden=2)|nade/sbn 3-4"),
     ],
 )
 def test_notation_round_trips(text, canonical, key):
