@@ -1,6 +1,5 @@
 """What the documentation names is there, and its skeletons pass the contract tests."""
 
-import inspect
 import re
 import sys
 import types
@@ -9,12 +8,9 @@ from pathlib import Path
 import jax
 import pytest
 
-from tests.layers import test_contract as contract
-from tests.oracle import sharpen
-from wakesleep.architecture import build, describe
+from wakesleep.architecture import build
 from wakesleep.data import DATASETS, load_dataset
 from wakesleep.estimators import ESTIMATORS
-from wakesleep.layers import LAYERS, Kind, create_layer, initialisation
 from wakesleep.recipe import Recipe, load_recipe
 from wakesleep.training import fit
 
@@ -44,27 +40,6 @@ def skeleton(name, monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(code, name, "exec"), vars(module))
     return module
-
-
-CONTRACT_TESTS = [name for name in dir(contract) if name.startswith("test_")]
-
-
-@pytest.mark.parametrize("parents", [0, 3])
-@pytest.mark.parametrize("name", CONTRACT_TESTS)
-def test_the_skeleton_layer_passes_the_contract(name, parents, key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py", monkeypatch).Chain))
-    made = create_layer("chain", key, contract.SIZE, parents, initialisation("default"))
-    layer = sharpen(made, key)
-    known = {"kind": "chain", "layer": layer, "key": key, "bias": 100.0, "init": "paper"}
-    test = getattr(contract, name)
-    test(**{argument: known[argument] for argument in inspect.signature(test).parameters})
-
-
-def test_the_skeleton_layer_has_an_architecture_string(key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py", monkeypatch).Chain))
-    assert describe(build("chain(units=4)/chain 2-3", features=5, key=key)) == (
-        "chain(units=4)/chain 2-3"
-    )
 
 
 def test_the_skeleton_estimator_and_data_set_train_a_machine(key, monkeypatch):
