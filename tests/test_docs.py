@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from tests.layers import test_contract as contract
 from tests.machines import FEATURES, small_machine
 from tests.oracle import (
     all_bits,
@@ -20,17 +19,15 @@ from tests.oracle import (
     exact_log_joint,
     exact_log_q,
     flat,
-    sharpen,
     weighted_p_gradient,
     weighted_q_gradient,
 )
 from tests.pages import PAGES, ROOT, indented_blocks, page_name, python_blocks, run_block
-from wakesleep.architecture import build, describe
+from wakesleep.architecture import build
 from wakesleep.data import DATASETS, array_dataset, load_dataset
 from wakesleep.estimators import ESTIMATORS
 from wakesleep.estimators.base import Batch
 from wakesleep.evaluation import log_likelihood
-from wakesleep.layers import LAYERS, Kind, create_layer, initialisation
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import load_recipe
 from wakesleep.training import fit
@@ -132,27 +129,6 @@ def skeleton(name):
     """A code block of the page on extending, as a module."""
     (block,) = [each for each in python_blocks("docs/extending.md") if each.name == name]
     return run_block(block)
-
-
-CONTRACT_TESTS = [name for name in dir(contract) if name.startswith("test_")]
-
-
-@pytest.mark.parametrize("parents", [0, 3])
-@pytest.mark.parametrize("name", CONTRACT_TESTS)
-def test_the_skeleton_layer_passes_the_contract(name, parents, key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py").Chain))
-    made = create_layer("chain", key, contract.SIZE, parents, initialisation("default"))
-    layer = sharpen(made, key)
-    known = {"kind": "chain", "layer": layer, "key": key, "bias": 100.0, "init": "paper"}
-    test = getattr(contract, name)
-    test(**{argument: known[argument] for argument in inspect.signature(test).parameters})
-
-
-def test_the_skeleton_layer_has_an_architecture_string(key, monkeypatch):
-    monkeypatch.setitem(LAYERS, "chain", Kind(skeleton("layers/chain.py").Chain))
-    assert describe(build("chain(units=4)/chain 2-3", features=5, key=key)) == (
-        "chain(units=4)/chain 2-3"
-    )
 
 
 def test_the_skeleton_estimator_climbs_the_bound(key):

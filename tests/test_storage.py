@@ -1,22 +1,39 @@
+import copy
+import json
 import os
 import pickle
 import stat
+from pathlib import Path
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
-from tests.machines import SMALL, small_machine
+from tests.machines import MIXED, SMALL, architectures, small_machine
 from tests.oracle import flat
-from wakesleep.architecture import describe
+from wakesleep.architecture import build, describe
 from wakesleep.atomic import write_atomically
-from wakesleep.errors import DataError, WakesleepError
-from wakesleep.storage import load_model, read_header, save_model
+from wakesleep.errors import DataError, UsageError, WakesleepError
+from wakesleep.models import FunctionModel, HelmholtzMachine
+from wakesleep.storage import (
+    load_arrays,
+    load_model,
+    model_header,
+    model_shapes,
+    named_leaves,
+    read_header,
+    save_arrays,
+    save_model,
+)
 
 
-@pytest.mark.parametrize("text", [*SMALL, "nade(hidden=5, units=2)/sbn(units=3) 2-3"])
+@pytest.mark.parametrize("text", [*SMALL, *MIXED, "nade(hidden=5, units=2)/sbn(units=3) 2-3"])
 def test_a_model_comes_back_bit_for_bit(text, tmp_path):
     model = small_machine(text)
     path = tmp_path / "deep" / "model.safetensors"
@@ -69,6 +86,10 @@ def test_foreign_files_are_refused(tmp_path):
     assert "format 99" in refusal(path)
     save_file({"w": np.zeros(3, np.float32)}, path, metadata={"wakesleep": '{"format": 1}'})
     assert "no architecture" in refusal(path)
+    save_file({"w": np.zeros(3, np.float32)}, path, metadata={"wakesleep": '{"format": 2}'})
+    assert "lists no layers" in refusal(path)
+    save_file({"w": np.zeros(3, np.float32)}, path, metadata={"wakesleep": "[" * 100_000})
+    assert "not a safetensors file" in refusal(path)
 
 
 def test_arrays_that_do_not_fit_the_architecture_are_refused(tmp_path):
@@ -96,3 +117,206 @@ def test_weights_survive_in_float32(tmp_path):
     save_model(model, tmp_path / "m.safetensors")
     leaves = jax.tree.leaves(load_model(tmp_path / "m.safetensors"))
     assert {leaf.dtype for leaf in leaves} == {jnp.dtype("float32")}
+
+
+def test_the_header_lists_every_layer(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_model(small_machine("nade(hidden=2)|sbn/darn 3"), path)
+    header = read_header(path)
+    assert header["format"] == 2
+    assert header["architecture"] == "nade(hidden=2)|sbn/darn 3"
+    assert header["features"] == 4
+    darn = {"units": 4, "nonlinearity": "tanh"}
+    assert header["layers"] == {
+        "p": [
+            {"kind": "nade", "size": 4, "parents": 3, "options": {"hidden": 2}},
+            {"kind": "sbn", "size": 3, "parents": 0, "options": {}},
+        ],
+        "q": [{"kind": "darn", "size": 3, "parents": 4, "options": darn}],
+    }
+    assert set(load_file(path)) == {
+        *(f"p.0.{name}" for name in ("W", "V", "U_a", "U_b", "a", "b")),
+        *("p.1.W", "p.1.b"),
+        *(f"q.0.{name}" for name in ("A", "c", "inner.W", "inner.S", "inner.b")),
+    }
+
+
+def rewrite(path, header):
+    """The same arrays under another header."""
+    save_file(load_file(path), path, metadata={"wakesleep": json.dumps(header)})
+
+
+@pytest.mark.parametrize("text", [*SMALL, "nade(hidden=5, units=2)/sbn(units=3) 2-3", "ar_sbn"])
+def test_files_of_format_1_are_still_read(text, tmp_path):
+    model, path = small_machine(text), tmp_path / "model.safetensors"
+    save_model(model, path)
+    header = read_header(path)
+    old = {name: header[name] for name in ("sha256", "architecture", "features", "notes")}
+    rewrite(path, {"format": 1, **old})
+    again = load_model(path)
+    assert jax.tree.structure(again) == jax.tree.structure(model)
+    np.testing.assert_array_equal(flat(again), flat(model))
+
+
+@settings(deadline=None, max_examples=25)
+@given(architectures(), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_any_machine_that_can_be_built_comes_back(tmp_path_factory, plan, features, seed):
+    random = np.random.default_rng(seed)
+    made = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
+    model = jax.tree.map(
+        lambda leaf: jnp.asarray(random.standard_normal(leaf.shape), leaf.dtype), made
+    )
+    path = tmp_path_factory.mktemp("any") / "model.safetensors"
+    save_model(model, path)
+    again = load_model(path)
+    assert jax.tree.structure(again) == jax.tree.structure(model)
+    np.testing.assert_array_equal(flat(again), flat(model))
+    assert describe(again) == read_header(path)["architecture"]
+
+
+def changed(header, place, value):
+    header = copy.deepcopy(header)
+    *above, last = place
+    table = header
+    for name in above:
+        table = table[name]
+    if value is None:
+        del table[last]
+    else:
+        table[last] = value
+    return header
+
+
+FIRST = ("layers", "p", 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        (("sha256",), None, "checksum"),
+        (("layers",), None, "lists no layers"),
+        (("layers",), [], "lists no layers"),
+        (("layers", "q"), None, "lists no layers"),
+        (("layers", "p"), [], "do not chain"),
+        (("layers", "p"), ["sbn"] * 3, "not a table"),
+        (("layers", "p"), [{}] * 10**5, "more than the 1000"),
+        ((*FIRST, "kind"), "os.system", "unknown layer kind 'os.system'; valid: sbn, ar_sbn"),
+        ((*FIRST, "kind"), "a\n" * 10**5, "unknown layer kind"),
+        ((*FIRST, "kind"), 3, "no kind"),
+        ((*FIRST, "kind"), None, "no kind"),
+        ((*FIRST, "options"), None, "no options"),
+        ((*FIRST, "options"), {"units": 0}, "must be 1 or more"),
+        ((*FIRST, "options"), {"units": [3]}, "must be a whole number"),
+        ((*FIRST, "options"), {"units": 10**30}, "at most"),
+        ((*FIRST, "options"), {"self": 3}, "no option 'self'"),
+        ((*FIRST, "size"), None, "size must be a whole number"),
+        ((*FIRST, "size"), "4", "size must be a whole number"),
+        ((*FIRST, "size"), True, "size must be a whole number"),
+        ((*FIRST, "size"), -1, "size must be 1 or more"),
+        ((*FIRST, "size"), 10**15, "size must be at most"),
+        ((*FIRST, "parents"), -3, "parents must be 0 or more"),
+        ((*FIRST, "parents"), 7, "do not chain"),
+        (("layers", "p", 2, "parents"), 1, "do not chain"),
+        (("layers", "q", 0, "size"), 8, "do not chain"),
+        (("layers", "q"), [], "do not chain"),
+    ],
+)
+def test_a_stranger_s_header_is_refused_in_a_sentence(place, value, says, saved):
+    rewrite(saved, changed(read_header(saved), place, value))
+    message = refusal(saved)
+    assert says in message
+    assert len(message) < 500 + len(str(saved))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "features", "says"),
+    [
+        ("sbn/foo 3", 4, "unknown layer kind 'foo'"),
+        ("sbn/sbn 3", "4", "features must be a whole number"),
+        ("sbn/sbn 3", 10**20, "features must be at most"),
+        ("sbn/sbn 99999999999999999999", 4, "up to"),
+        ("sbn/nade(hidden=99999999999999) 3", 4, "hidden must be at most"),
+        ("sbn/sbn " + "-".join(["1"] * 2000), 4, "more than the 1000"),
+        (["sbn"], 4, "names no architecture"),
+    ],
+)
+def test_a_stranger_s_header_of_format_1_is_refused_too(architecture, features, says, saved):
+    rewrite(saved, {"format": 1, "architecture": architecture, "features": features})
+    assert says in refusal(saved)
+
+
+def test_a_promise_of_giant_layers_takes_no_memory(saved):
+    giant = {"kind": "nade", "size": 10**9, "parents": 0, "options": {"hidden": 10**9}}
+    header = {"format": 2, "layers": {"p": [giant], "q": []}}
+    assert model_shapes(header, saved).p[0].W.shape == (10**9, 10**9)
+    rewrite(saved, header)
+    assert "does not hold" in refusal(saved)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values),
+    max_leaves=5,
+)
+PLACES = [
+    *(("format",), ("sha256",), ("layers",), ("layers", "p"), ("layers", "q"), FIRST),
+    *((*FIRST, name) for name in ("kind", "size", "parents", "options")),
+    (*FIRST, "options", "units"),
+]
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.sampled_from(PLACES), JSON)
+def test_whatever_a_header_says_it_is_a_machine_or_one_sentence(place, value):
+    header = {"format": 2, "sha256": "", **model_header(small_machine("sbn/sbn 2-3"))}
+    *above, last = place
+    table: Any = header
+    for name in above:
+        table = table[name]
+    table[last] = value
+    result = machine_or_error(header)
+    assert isinstance(result, HelmholtzMachine) or "\n" not in str(result)
+
+
+def machine_or_error(header):
+    try:
+        return model_shapes(header, Path("model.safetensors"))
+    except DataError as error:
+        return error
+
+
+def zero(*_):
+    return jnp.zeros(())
+
+
+def test_a_model_given_as_functions_is_stored_by_the_places_of_its_arrays(tmp_path):
+    theta = {"deep": [np.arange(3.0), np.arange(2)], "scale": 2.5}
+    model = FunctionModel(theta, jnp.ones((2, 0, 2)), zero, zero, zero)
+    assert sorted(named_leaves(model)) == ["phi", "theta.deep.0", "theta.deep.1", "theta.scale"]
+    path = tmp_path / "model.safetensors"
+    save_model(model, path, half=True)
+    again = load_arrays(path, jax.tree.map(jnp.zeros_like, model))
+    assert eqx.tree_equal(again, model)
+    assert again.functions is model.functions
+    assert read_header(path)["model"] == "FunctionModel"
+    assert "FunctionModel" in refusal(path)
+    other = FunctionModel({"deep": theta["deep"]}, model.phi, zero, zero, zero)
+    with pytest.raises(DataError, match="does not hold"):
+        load_arrays(path, other)
+
+
+def test_functions_among_the_leaves_stay_and_only_arrays_are_stored(tmp_path, key):
+    network = eqx.nn.MLP(2, 3, 4, 1, activation=jnp.tanh, key=key)
+    path = tmp_path / "network.safetensors"
+    save_arrays(path, network, {})
+    other = eqx.nn.MLP(2, 3, 4, 1, activation=jnp.tanh, key=jax.random.key(0))
+    shapes = eqx.filter_eval_shape(lambda: other)
+    for like in (other, shapes):
+        np.testing.assert_array_equal(load_arrays(path, like)(jnp.ones(2)), network(jnp.ones(2)))
+
+
+def test_two_arrays_of_one_name_are_refused_before_one_is_lost(tmp_path):
+    tree = {"a.b": np.zeros(1), "a": {"b": np.ones(1)}}
+    with pytest.raises(UsageError, match="no dots"):
+        save_arrays(tmp_path / "x.safetensors", tree, {})
+    assert not list(tmp_path.iterdir())

@@ -11,8 +11,7 @@ import numpy as np
 
 from benchmarks import work
 from benchmarks.peers.cases import FEATURES
-from wakesleep import Reweighted, importance
-from wakesleep.estimators import Batch
+from wakesleep import Reweighted, estimators, importance
 from wakesleep.evaluation.tiles import tile_rows
 from wakesleep.layers import kind_of
 from wakesleep.models import HelmholtzMachine
@@ -87,9 +86,8 @@ def reference_gradients(
 
 @functools.partial(jax.jit, static_argnames="samples")
 def _gradients_and_draws(model: HelmholtzMachine, x: Any, key: Any, samples: int) -> Any:
-    gradients = (
-        Reweighted(samples=samples).step(model, (), Batch(x, jnp.arange(len(x))), key).gradients
-    )
+    batch = estimators.Batch(x, jnp.arange(len(x)))
+    gradients = Reweighted(samples=samples).step(model, (), batch, key).gradients
     # The estimator splits its key so; another split would show as gradients that disagree.
     wake_key, sleep_key = jax.random.split(key)
     return gradients, model.sample_q(wake_key, x, samples), model.dream(sleep_key, len(x))

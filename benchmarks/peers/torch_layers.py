@@ -58,15 +58,15 @@ class Nade:
     def draw(
         self, y: Tensor | None, leading: tuple[int, ...], given: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        x, logits = self._pass(*self._conditioning(y, leading), given, leading)
+        x, logits = self._pass(*self._preactivations(y, leading), given, leading)
         return x, bernoulli_log_prob(x, logits)
 
     def log_prob(self, x: Tensor, y: Tensor | None) -> Tensor:
         above = x.shape[:-1] if y is None else y.shape[:-1]
         leading = torch.broadcast_shapes(x.shape[:-1], above)
-        return bernoulli_log_prob(*self._pass(*self._conditioning(y, leading), x, leading))
+        return bernoulli_log_prob(*self._pass(*self._preactivations(y, leading), x, leading))
 
-    def _conditioning(self, y: Tensor | None, leading: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    def _preactivations(self, y: Tensor | None, leading: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         weights = self.parameters
         a = affine(y, weights["U_a"], weights["a"])
         c = affine(y, weights["U_b"], weights["b"])

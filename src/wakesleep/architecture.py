@@ -2,49 +2,83 @@
 
 `P/Q top-…-bottom`: p's layers are of kind P, q's of kind Q; the first size is the top layer,
 the last is next to the data. `P` alone is a model without latents, as `ar_sbn` (an FVSBN) or
-`nade(hidden=500)`. This file is the one place where that order is reversed: layers
-and latents everywhere else run from the data upwards.
+`nade(hidden=500)`. Where layers differ, P and Q name a kind per layer from the data upwards, as
+`nade|sbn/sbn 10-200`; the last kind named goes on to the top. This file is the one place where
+the order of sizes is reversed: layers and latents everywhere else run from the data upwards.
 """
 
+import itertools
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
-from wakesleep.layers import Layer, check_options, create_layer, initialisation, kind_of
+from wakesleep.layers import LAYERS, Kind, Layer, LayerSpec, create_layer, initialisation, spec_of
 from wakesleep.layers.base import Options
 from wakesleep.models import HelmholtzMachine
 
 EXAMPLE = "'sbn/nade 10-200-200' or 'nade(hidden=100)/sbn 50'"
-
-
-@dataclass(frozen=True)
-class LayerSpec:
-    """A kind of layer with its options, as in `nade(hidden=100)`."""
-
-    kind: str
-    options: Options = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        inside = ", ".join(f"{name}={value}" for name, value in self.options.items())
-        return f"{self.kind}({inside})" if inside else self.kind
+MOST_UNITS = 10**9
+"""In one layer; a larger number is a slip of the hand, or not of this world."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """p's and q's layer kinds, and the latent sizes from the data upwards; no q, no latents."""
+    """A spec for every layer of p and q, and the latent sizes, all from the data upwards.
 
-    p: LayerSpec
-    q: LayerSpec | None
-    latent_sizes: tuple[int, ...]
+    Where fewer specs than layers are given, the last of them goes on to the top. Without
+    latents p is one layer and q none.
+
+    >>> p = (LayerSpec("nade"), LayerSpec("sbn"))
+    >>> str(Architecture(p, (LayerSpec("sbn"),), latent_sizes=(200, 200, 10)))
+    'nade|sbn/sbn 10-200-200'
+    """
+
+    p: Sequence[LayerSpec]
+    q: Sequence[LayerSpec]
+    latent_sizes: Sequence[int]
+
+    def __post_init__(self) -> None:
+        depth = len(self.latent_sizes)
+        for size in self.latent_sizes:
+            if not 0 < size <= MOST_UNITS:
+                raise UsageError(f"a layer has between 1 and {MOST_UNITS} units, not {size}")
+        object.__setattr__(self, "p", _for_every_layer(self.p, depth + 1, "p"))
+        object.__setattr__(self, "q", _for_every_layer(self.q, depth, "q"))
+        object.__setattr__(self, "latent_sizes", tuple(self.latent_sizes))
 
     def __str__(self) -> str:
-        if self.q is None:
-            return str(self.p)
-        return f"{self.p}/{self.q} {'-'.join(map(str, reversed(self.latent_sizes)))}"
+        if not self.latent_sizes:
+            return _join(self.p)
+        sizes = "-".join(map(str, reversed(self.latent_sizes)))
+        return f"{_join(self.p)}/{_join(self.q)} {sizes}"
+
+
+def _for_every_layer(
+    specs: Sequence[LayerSpec], layers: int, network: str
+) -> tuple[LayerSpec, ...]:
+    named = "|".join(map(str, specs))
+    if len(specs) > layers:
+        raise UsageError(
+            f"'{named}' names a kind for each of {len(specs)} layers, but {network} has {layers}"
+        )
+    if layers and not specs:
+        raise UsageError(f"{network} has {layers} layers, but no kind is named for them")
+    return (*specs, *tuple(specs[-1:]) * (layers - len(specs)))
+
+
+def _join(specs: Sequence[LayerSpec]) -> str:
+    """The specs without those at the end that only repeat the one before them."""
+    named = list(specs)
+    while len(named) > 1 and named[-1] == named[-2]:
+        named.pop()
+    return "|".join(map(str, named))
 
 
 def parse(text: str) -> Architecture:
@@ -54,40 +88,51 @@ def parse(text: str) -> Architecture:
 
     >>> str(parse("SBN/NADE 10-200-200"))
     'sbn/nade 10-200-200'
+    >>> [str(layer) for layer in parse("nade(hidden=9)|sbn/sbn 10-200").p]
+    ['nade(hidden=9)', 'sbn', 'sbn']
     """
     if re.fullmatch(r"\s*[\w-]*[a-z_][\w-]*\s*(\([^/]*\))?\s*", text.lower()):
-        return Architecture(_parse_layer(text.lower()), None, ())
-    found = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
-    if not found:
+        return Architecture((_parse_layer(text.lower()),), (), ())
+    parts = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
+    if not parts:
         raise UsageError(
             f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}, "
             "or P alone for a model without latents"
         )
-    p, q, sizes = found.groups()
-    return Architecture(_parse_layer(p), _parse_layer(q), _parse_sizes(sizes, text))
+    p, q = (tuple(map(_parse_layer, part.split("|"))) for part in parts.groups()[:2])
+    return Architecture(p, q, _parse_sizes(parts[3], text))
 
 
 def _parse_layer(text: str) -> LayerSpec:
-    found = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
-    if not found:
+    parts = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
+    if not parts:
         raise UsageError(f"layer '{text}' is not a kind with options in brackets, as in {EXAMPLE}")
-    kind = found[1].replace("-", "_")
-    options = dict(_parse_option(part) for part in (found[2] or "").split(",") if part.strip())
-    check_options(kind, options)
+    kind = parts[1].replace("-", "_")
+    options = dict(_parse_option(part) for part in (parts[2] or "").split(",") if part.strip())
     return LayerSpec(kind, options)
 
 
-def _parse_option(text: str) -> tuple[str, int | str]:
+def _parse_option(text: str) -> tuple[str, int | float | str]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         raise UsageError(f"layer option '{text.strip()}' is not of the form name=value")
-    return name, int(value) if re.fullmatch(r"[+-]?\d+", value) else value
+    return name, _parse_value(value)
+
+
+def _parse_value(text: str) -> int | float | str:
+    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return int(text)
+    if re.fullmatch(r"[+-]?(\d+\.\d*|\.?\d+)(e[+-]?\d+)?", text):
+        return float(text)
+    return text
 
 
 def _parse_sizes(text: str, whole: str) -> tuple[int, ...]:
     parts = re.sub(r"\s", "", text).split("-")
-    if not all(part.isdigit() and int(part) > 0 for part in parts):
-        raise UsageError(f"sizes '{text}' in '{whole}' must be positive numbers joined by '-'")
+    if not all(re.fullmatch(r"\d{1,10}", part) and 0 < int(part) <= MOST_UNITS for part in parts):
+        raise UsageError(
+            f"sizes '{text}' in '{whole}' must be positive numbers up to {MOST_UNITS} joined by '-'"
+        )
     return tuple(int(part) for part in reversed(parts))
 
 
@@ -101,7 +146,8 @@ def build(
     """A machine with initial parameters.
 
     Args:
-        architecture: in the paper's notation, for example `"sbn/nade 10-200-200"`.
+        architecture: in the paper's notation, for example `"sbn/nade 10-200-200"`, or a spec
+            for every layer.
         features: the number of visible units.
         key: randomness for the initial weights.
         init: `"default"`, or `"paper"` for the original experiments' initialisation.
@@ -117,13 +163,12 @@ def build(
     sizes = (features, *plan.latent_sizes)
     keys_p, keys_q = jax.random.split(key, (2, len(sizes)))
     p = tuple(
-        create_layer(plan.p.kind, keys_p[i], size, parents, start, plan.p.options)
-        for i, (size, parents) in enumerate(zip(sizes, (*sizes[1:], 0), strict=True))
+        create_layer(spec.kind, keys_p[i], size, parents, start, spec.options)
+        for i, (spec, size, parents) in enumerate(zip(plan.p, sizes, (*sizes[1:], 0), strict=True))
     )
     q = tuple(
-        create_layer(plan.q.kind, keys_q[i], size, parents, start, plan.q.options)
-        for i, (size, parents) in enumerate(zip(sizes[1:], sizes[:-1], strict=True))
-        if plan.q
+        create_layer(spec.kind, keys_q[i], size, parents, start, spec.options)
+        for i, (spec, size, parents) in enumerate(zip(plan.q, sizes[1:], sizes[:-1], strict=True))
     )
     if start.latent_bias is not None:
         p = (p[0], *(_with_constant_bias(layer, start.latent_bias) for layer in p[1:]))
@@ -136,31 +181,58 @@ def _with_constant_bias(layer: Layer, bias: float) -> Layer:
 
 
 def describe(machine: HelmholtzMachine) -> str:
-    """The notation that `build` would make a machine of the same shape from."""
-    q = _spec(machine.q) if machine.q else None
-    return str(Architecture(_spec(machine.p), q, machine.latent_sizes))
+    """The shortest notation that `build` would make a machine of the same shape from."""
+    return str(Architecture(_specs(machine.p), _specs(machine.q), machine.latent_sizes))
 
 
-def _spec(layers: tuple[Layer, ...]) -> LayerSpec:
-    """The shortest spec that creates layers of these shapes, defaults left out."""
-    conditional = [layer for layer in layers if layer.parents] or list(layers)
-    kind, options = kind_of(conditional[0]), dict(conditional[0].options)
-    for name in list(options):
-        fewer = {key: value for key, value in options.items() if key != name}
-        if _creates(kind, fewer, layers):
-            options = fewer
-    if not _creates(kind, options, layers):
-        raise UsageError("layers that differ in kind or options have no architecture string")
-    return LayerSpec(kind, options)
+def _specs(layers: tuple[Layer, ...]) -> tuple[LayerSpec, ...]:
+    """As few specs as can be: one each until all layers that are left can share one."""
+    for count in range(len(layers)):
+        shared = _shared_spec(layers[count:])
+        if shared is not None:
+            return (*(_own_spec(layer) for layer in layers[:count]), shared)
+    return tuple(_own_spec(layer) for layer in layers)
 
 
-def _creates(kind: str, options: Options, layers: tuple[Layer, ...]) -> bool:
-    def recreate(layer: Layer) -> Layer:
-        start = initialisation("default")
-        key = jax.random.key(0)
-        return create_layer(kind, key, layer.size, layer.parents, start, options)
+def _own_spec(layer: Layer) -> LayerSpec:
+    spec = _shared_spec((layer,))
+    if spec is None:
+        raise UsageError(
+            f"this {type(layer).__name__} layer of {layer.size} units has a shape that no options "
+            "of its kind make, so it has no architecture string"
+        )
+    return spec
 
-    def shapes(tree: tuple[Layer, ...]) -> tuple[object, list[tuple[int, ...]]]:
-        return jax.tree.structure(tree), [leaf.shape for leaf in jax.tree.leaves(tree)]
 
-    return shapes(layers) == shapes(jax.eval_shape(lambda: tuple(map(recreate, layers))))
+def _shared_spec(layers: tuple[Layer, ...]) -> LayerSpec | None:
+    """The spec with the fewest options that creates layers of these shapes, if one does."""
+    # A top layer has no deterministic units, whatever its spec says, so it is asked last.
+    full = spec_of(next((layer for layer in layers if layer.parents), layers[0]))
+    for count in range(len(full.options) + 1):
+        for names in itertools.combinations(full.options, count):
+            options = {name: full.options[name] for name in names}
+            if all(_creates(full.kind, options, layer) for layer in layers):
+                return LayerSpec(full.kind, options)
+    return None
+
+
+def _creates(kind: str, options: Options, layer: Layer) -> bool:
+    made = _created_form(kind, LAYERS[kind], tuple(options.items()), layer.size, layer.parents)
+    return made == _form(layer)
+
+
+@lru_cache(maxsize=1024)
+def _created_form(
+    name: str, kind: Kind, options: tuple[tuple[str, Any], ...], size: int, parents: int
+) -> tuple[object, list[tuple[int, ...]]]:
+    """What a layer looks like; `kind`, what the name stands for now, is here for the cache."""
+
+    def create() -> Layer:
+        start, key = initialisation("default"), jax.random.key(0)
+        return create_layer(name, key, size, parents, start, dict(options))
+
+    return _form(jax.eval_shape(create))
+
+
+def _form(layer: Layer) -> tuple[object, list[tuple[int, ...]]]:
+    return jax.tree.structure(layer), [leaf.shape for leaf in jax.tree.leaves(layer)]

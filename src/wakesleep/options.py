@@ -6,11 +6,12 @@ own in a mapping. No JAX here: the command line reads options to answer `--help`
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
 from wakesleep.errors import UsageError
 
 
+@runtime_checkable
 class Rule(Protocol):
     """What a value must be; `problem` says what is wrong with one, or None."""
 

@@ -1,7 +1,7 @@
 """Arrays and models on disk: safetensors with a JSON header, written whole or not at all.
 
 Nothing here can execute what a file says: arrays are numbers, the header is JSON, and the
-shapes a file must have are worked out from its architecture string before it is believed.
+shapes a file must have are worked out from the layers it lists before it is believed.
 """
 
 import hashlib
@@ -10,28 +10,39 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from wakesleep.architecture import build, describe
+from wakesleep.architecture import MOST_UNITS, build, describe, parse
 from wakesleep.atomic import write_atomically
-from wakesleep.errors import DataError
-from wakesleep.models import HelmholtzMachine
+from wakesleep.errors import DataError, UsageError
+from wakesleep.layers import Layer, check_options, create_layer, initialisation, spec_of
+from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.options import Whole
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
+"""Format 1 has an architecture string and the number of features in place of the layers."""
+
+MOST_LAYERS = 1000
 _HEADER = "wakesleep"
 
 
-def named_leaves(tree: Any) -> dict[str, np.ndarray]:
-    """A tree's arrays by their place in it, such as `p.0.W`."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {
-        jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf)
-        for path, leaf in leaves
-    }
+def named_leaves(tree: Any) -> dict[str, Any]:
+    """A tree's arrays, or shapes, by their place in it, such as `p.0.W`; functions are left out."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, _is_stored))
+    named = {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
+    if len(named) < len(leaves):
+        raise UsageError("two arrays have the same place: names of parameters must have no dots")
+    return named
+
+
+def _is_stored(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, np.ndarray | np.generic | jax.ShapeDtypeStruct)
 
 
 def save_arrays(path: Path, tree: Any, header: Mapping[str, Any]) -> None:
@@ -48,32 +59,27 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def load_arrays(path: Path, like: Any) -> Any:
-    """A tree of the structure and shapes of `like` (arrays or shapes) with a file's arrays."""
+    """A tree of the structure and shapes of `like` (arrays or shapes) with a file's arrays.
+
+    What is no array in `like`, such as a function, stays.
+    """
     header, arrays = _read(path, with_arrays=True)
-    expected = named_leaves_shapes(like)
+    expected = named_leaves(like)
     if arrays.keys() != expected.keys() or not all(
-        _fits(arrays[name], *expected[name]) for name in expected
+        _fits(arrays[name], leaf) for name, leaf in expected.items()
     ):
         raise DataError(f"{path} does not hold the arrays its header promises: it is not usable")
-    if header["sha256"] != _digest(arrays):
+    if header.get("sha256") != _digest(arrays):
         raise DataError(f"{path} is damaged: its contents do not match their checksum")
-    leaves = [jnp.asarray(arrays[name], dtype) for name, (_, dtype) in expected.items()]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+    stored, rest = eqx.partition(like, _is_stored)
+    leaves = [jnp.asarray(arrays[name], leaf.dtype) for name, leaf in expected.items()]
+    return eqx.combine(jax.tree.unflatten(jax.tree.structure(stored), leaves), rest)
 
 
-def _fits(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:
+def _fits(array: np.ndarray, like: Any) -> bool:
     """Models may be stored at half precision; everything else is what it was."""
-    halved = dtype == np.float32 and array.dtype == np.float16
-    return array.shape == shape and (array.dtype == dtype or halved)
-
-
-def named_leaves_shapes(tree: Any) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shape and type of a tree's leaves by their place in it."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {
-        jax.tree_util.keystr(path, simple=True, separator="."): (leaf.shape, np.dtype(leaf.dtype))
-        for path, leaf in leaves
-    }
+    halved = like.dtype == np.float32 and array.dtype == np.float16
+    return array.shape == like.shape and (array.dtype == like.dtype or halved)
 
 
 def _read(path: Path, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -84,13 +90,14 @@ def _read(path: Path, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, n
             header = json.loads((file.metadata() or {}).get(_HEADER, "null"))
             names = file.keys() if with_arrays else ()
             arrays = {name: file.get_tensor(name) for name in names}
-    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+    except (SafetensorError, ValueError, TypeError, RecursionError, OSError) as error:
         raise DataError(f"{path} is truncated or not a safetensors file ({error})") from None
     if not isinstance(header, dict):
         raise DataError(f"{path} was not written by wakesleep: it has no '{_HEADER}' header")
-    if header.get("format") != FORMAT:
+    if header.get("format") not in READABLE:
         raise DataError(
-            f"{path} has format {header.get('format')}; this version of wakesleep reads {FORMAT}"
+            f"{path} has format {_shortened(header.get('format'))}; "
+            f"this version of wakesleep reads {' and '.join(map(str, READABLE))}"
         )
     return header, arrays
 
@@ -103,9 +110,7 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def save_model(
-    model: HelmholtzMachine, path: str | Path, *, half: bool = False, **notes: Any
-) -> None:
+def save_model(model: LatentModel, path: str | Path, *, half: bool = False, **notes: Any) -> None:
     """Write a model, at half precision and size if asked; `notes` (plain values) go with it.
 
     >>> import jax, tempfile, wakesleep as ws
@@ -115,24 +120,117 @@ def save_model(
     ...     ws.describe(ws.load_model(f"{folder}/model.safetensors"))
     'sbn/sbn 2'
     """
-    header = {"architecture": describe(model), "features": model.features, "notes": notes}
-    stored = jax.tree.map(lambda leaf: leaf.astype(jnp.float16), model) if half else model
-    save_arrays(Path(path), stored, header)
+    stored = jax.tree.map(_halved, model) if half else model
+    save_arrays(Path(path), stored, {**model_header(model), "notes": notes})
+
+
+def _halved(leaf: Any) -> Any:
+    return leaf.astype(np.float16) if getattr(leaf, "dtype", None) == np.float32 else leaf
 
 
 def load_model(path: str | Path) -> HelmholtzMachine:
-    """Read a model written by `save_model`."""
+    """Read a Helmholtz machine written by `save_model`."""
     header = read_header(Path(path))
     model: HelmholtzMachine = load_arrays(Path(path), model_shapes(header, Path(path)))
     return model
 
 
+def model_header(model: LatentModel) -> dict[str, Any]:
+    """What a file's header says of the model inside: every layer, and the notation for people.
+
+    Of a model that is not made of layers it names the class; its arrays can be read by
+    `load_arrays` into such a model.
+    """
+    if not isinstance(model, HelmholtzMachine):
+        return {"model": type(model).__name__}
+    layers = {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}
+    return {"architecture": describe(model), "features": model.features, "layers": layers}
+
+
+def _record(layer: Layer) -> dict[str, Any]:
+    spec = spec_of(layer)
+    return {
+        "kind": spec.kind,
+        "size": layer.size,
+        "parents": layer.parents,
+        "options": dict(spec.options),
+    }
+
+
 def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
-    """The machine a header describes, shapes in place of arrays."""
-    architecture, features = header.get("architecture"), header.get("features")
-    if not (isinstance(architecture, str) and isinstance(features, int)):
-        raise DataError(f"{path} holds no model: its header names no architecture")
-    shapes: HelmholtzMachine = jax.eval_shape(
-        lambda: build(architecture, features, key=jax.random.key(0))
+    """The machine a header describes, shapes in place of arrays.
+
+    A header is believed in nothing: whatever it says, this takes no memory and gives a machine
+    or a `DataError`.
+    """
+    if "model" in header and "layers" not in header:
+        raise DataError(
+            f"{path} holds the arrays of a {_shortened(header['model'])}, whose functions are not "
+            "in the file: make the model again and fill it with wakesleep.storage.load_arrays"
+        )
+    try:
+        if header.get("format") == 1:
+            return _named_machine(header.get("architecture"), header.get("features"))
+        return _listed_machine(header.get("layers"))
+    except ValueError as error:
+        raise DataError(f"{path} holds no model: {_shortened(error)}") from None
+
+
+def _shortened(text: object) -> str:
+    """Fit for one sentence, whatever a stranger wrote."""
+    return " ".join(str(text).split())[:300]
+
+
+def _named_machine(architecture: Any, features: Any) -> HelmholtzMachine:
+    if not isinstance(architecture, str):
+        raise UsageError("its header names no architecture")
+    _check_count("features", features, least=1)
+    plan = parse(architecture)
+    _check_depth(len(plan.p))
+    for spec in (*plan.p, *plan.q):
+        _check_numbers(spec.options)
+    machine: HelmholtzMachine = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
+    return machine
+
+
+def _listed_machine(layers: Any) -> HelmholtzMachine:
+    p, q = (layers.get("p"), layers.get("q")) if isinstance(layers, dict) else (None, None)
+    if not (isinstance(p, list) and isinstance(q, list)):
+        raise UsageError("its header lists no layers of p and q")
+    _check_depth(len(p) + len(q))
+    machine: HelmholtzMachine = jax.eval_shape(
+        lambda: HelmholtzMachine(tuple(map(_created, p)), tuple(map(_created, q)))
     )
-    return shapes
+    return machine
+
+
+def _created(record: Any) -> Layer:
+    """A layer with a record's shapes."""
+    if not isinstance(record, dict):
+        raise UsageError("a layer in its header is not a table")
+    kind, options = record.get("kind"), record.get("options")
+    if not (isinstance(kind, str) and isinstance(options, dict)):
+        raise UsageError("a layer in its header has no kind or no options")
+    _check_count("size", record.get("size"), least=1)
+    _check_count("parents", record.get("parents"), least=0)
+    check_options(kind, options)
+    _check_numbers(options)
+    start, key = initialisation("default"), jax.random.key(0)
+    return create_layer(kind, key, record["size"], record["parents"], start, options)
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    problem = Whole(least).problem(value)
+    if problem or value > MOST_UNITS:
+        raise UsageError(f"its {name} {problem or f'must be at most {MOST_UNITS}'}, not {value!r}")
+
+
+def _check_numbers(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if isinstance(value, int) and value > MOST_UNITS:
+            raise UsageError(f"its {name} must be at most {MOST_UNITS}, not {value}")
+
+
+def _check_depth(layers: int) -> None:
+    if layers > MOST_LAYERS:
+        raise UsageError(f"its {layers} layers are more than the {MOST_LAYERS} that are allowed")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.oracle import all_bits, flat, sharpen
-from wakesleep.layers import INITIALISATIONS, LAYERS, create_layer, initialisation, kind_of
+from wakesleep.layers import INITIALISATIONS, LAYERS, create_layer, initialisation, spec_of
 
 SIZE = 4
 CASES = [(kind, parents, {}) for kind in LAYERS for parents in (0, 3)]
@@ -74,21 +74,26 @@ def test_broadcasting_over_samples_equals_repeating_the_parents(layer, key):
     np.testing.assert_allclose(flat(grad(layer, y)), flat(grad(layer, repeated)), atol=2e-5)
 
 
-def test_what_is_made_of_the_parents_follows_them(layer, key):
-    """Made once, shared by the samples of an example, and moved to other parents."""
+def test_preactivations_follow_the_parents(layer, key):
+    """Made once, shared by the samples of an example, and updated for other parents."""
     y = parents_of(layer, 5, 1)
     x = layer.sample(key, y, (5, 3))
-    conditioning = layer.conditioning(y)
-    np.testing.assert_allclose(
-        layer.log_prob_given(x, conditioning), layer.log_prob(x, y), rtol=1e-5
-    )
-    logits = layer.logits_given(x, conditioning)
-    np.testing.assert_allclose(logits, layer.conditional_logits(x, y), rtol=1e-5)
+    pre = layer.preactivations(y)
+    np.testing.assert_allclose(layer.log_prob_given(x, pre), layer.log_prob(x, y), rtol=1e-5)
+    np.testing.assert_allclose(layer.logits(x, pre), layer.conditional_logits(x, y), rtol=1e-5)
     other = (1 - y).at[:2].set(y[:2])
-    moved = layer.conditioning_after(conditioning, y, other)
+    updated = layer.updated_preactivations(pre, y, other)
     np.testing.assert_allclose(
-        layer.log_prob_given(x, moved), layer.log_prob(x, other), rtol=1e-5, atol=1e-5
+        layer.log_prob_given(x, updated), layer.log_prob(x, other), rtol=1e-5, atol=1e-5
     )
+
+
+def test_a_sampling_pass_needs_no_more_than_the_preactivations(layer, key):
+    y = parents_of(layer, 5, 1)
+    x, log_prob = layer.sample_pass(key, layer.preactivations(y), (5, 3))
+    expected_x, expected_log_prob = layer.sample_with_log_prob(key, y, (5, 3))
+    np.testing.assert_array_equal(x, expected_x)
+    np.testing.assert_array_equal(log_prob, expected_log_prob)
 
 
 def test_mean_is_the_probability_of_each_unit_given_the_sampled_ones_before_it(layer, key):
@@ -115,17 +120,26 @@ def test_extreme_logits_give_finite_values_and_gradients(layer, bias, key):
 
 
 def test_with_bias_replaces_nothing_else(layer):
-    moved = layer.with_bias(jnp.arange(SIZE, dtype=jnp.float32))
+    bias = jnp.arange(SIZE, dtype=jnp.float32)
+    moved = layer.with_bias(bias)
+    np.testing.assert_array_equal(moved.bias, bias)
     assert jax.tree.structure(moved) == jax.tree.structure(layer)
     pairs = zip(jax.tree.leaves(layer), jax.tree.leaves(moved), strict=True)
     changed = [a.shape for a, b in pairs if not np.array_equal(a, b)]
     assert changed == [(SIZE,)]
 
 
+def test_the_bias_is_added_to_the_logits(layer, key):
+    y = parents_of(layer, 5)
+    x = layer.sample(key, y)
+    step = jnp.arange(SIZE, dtype=jnp.float32)
+    moved = layer.with_bias(layer.bias + step).conditional_logits(x, y)
+    np.testing.assert_allclose(moved - layer.conditional_logits(x, y), step + 0 * x, atol=1e-5)
+
+
 def test_kind_and_options_create_the_same_shapes_again(layer, key):
-    again = create_layer(
-        kind_of(layer), key, SIZE, layer.parents, initialisation("paper"), layer.options
-    )
+    spec = spec_of(layer)
+    again = create_layer(spec.kind, key, SIZE, layer.parents, initialisation("paper"), spec.options)
     assert jax.tree.structure(again) == jax.tree.structure(layer)
     assert [a.shape for a in jax.tree.leaves(again)] == [a.shape for a in jax.tree.leaves(layer)]
 
@@ -143,8 +157,10 @@ def test_initial_weights_lie_within_the_named_range(kind, init, key):
             assert np.all(np.asarray(leaf) == expected)
 
 
-def test_only_layers_whose_units_ignore_each_other_are_factorial(layer):
-    """Judged by listing: the logit of the last unit is the same for every state of the others."""
+def test_factorial_as_declared_agrees_with_what_the_logits_show(layer):
+    """Judged by listing: no unit's logit changes with the state of the others."""
     y = parents_of(layer, 1)
-    logits = np.asarray(layer.conditional_logits(all_bits(SIZE), y) + jnp.zeros((2**SIZE, SIZE)))
-    assert layer.is_factorial == (np.ptp(logits[:, -1]) < 1e-6)
+    logits = layer.conditional_logits(all_bits(SIZE), y)
+    assert layer.factorial == (len(logits) == 1)
+    spread = np.ptp(np.broadcast_to(logits, (2**SIZE, SIZE)), axis=0)
+    assert layer.factorial == bool((spread < 1e-6).all())

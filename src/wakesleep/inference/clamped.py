@@ -33,7 +33,7 @@ def draw_missing(
         return jnp.where(missing, (logits > noise).astype(x.dtype), x)
 
     logits = logits_of(x)
-    if layer.is_factorial:
+    if layer.factorial:
         return redraw(x, logits), logits
 
     def settle(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:

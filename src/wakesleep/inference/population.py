@@ -83,7 +83,7 @@ def expected_bits(
     In an autoregressive layer the weight depends on the bit that was drawn, so only the bit
     itself may be averaged.
     """
-    return jax.nn.sigmoid(logits) if model.p[0].is_factorial else x
+    return jax.nn.sigmoid(logits) if model.p[0].factorial else x
 
 
 def first_imputations(

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from wakesleep.importance import effective_sample_size
 from wakesleep.inference.metropolis import metropolis
 from wakesleep.inference.resampling import systematic, take
-from wakesleep.layers.base import Conditioning
+from wakesleep.layers.base import Preactivations
 from wakesleep.models import Draw, HelmholtzMachine
 from wakesleep.numerics import bernoulli_log_prob, bernoulli_sample, log_mean_exp
 
@@ -47,21 +47,21 @@ class Particles(NamedTuple):
         scored: the states and their log-probabilities.
         down: what p[l], below latent layer l, makes of it; one for each.
         up: what q[l + 1], above latent layer l, makes of it; none for the last.
-        logits: q[l]'s of latent layer l; None where its conditioning already is that.
+        logits: q[l]'s of latent layer l; None where its pre-activations already are that.
     """
 
     scored: Draw
-    down: tuple[Conditioning, ...]
-    up: tuple[Conditioning, ...]
+    down: tuple[Preactivations, ...]
+    up: tuple[Preactivations, ...]
     logits: tuple[Float[Array, "B N _"] | None, ...]
 
     @classmethod
     def of(cls, model: HelmholtzMachine, ends: "Ends", scored: Draw) -> "Particles":
         """Those states, with all that is made of them found anew."""
-        down = tuple(p.conditioning(h) for p, h in zip(model.p, scored.h, strict=False))
-        up = tuple(q.conditioning(h) for q, h in zip(model.q[1:], scored.h, strict=False))
+        down = tuple(p.preactivations(h) for p, h in zip(model.p, scored.h, strict=False))
+        up = tuple(q.preactivations(h) for q, h in zip(model.q[1:], scored.h, strict=False))
         logits = tuple(
-            None if q.is_factorial else q.logits_given(h, below)
+            None if q.factorial else q.logits(h, below)
             for q, h, below in zip(model.q, scored.h, (ends.up, *up), strict=True)
         )
         return cls(scored, down, up, logits)
@@ -71,15 +71,15 @@ class Ends(NamedTuple):
     """What never moves: the examples, what q makes of them, and p's top layer of nothing."""
 
     x: Float[Array, "B 1 D"]
-    up: Conditioning
-    down: Conditioning
+    up: Preactivations
+    down: Preactivations
 
     @classmethod
     def of(cls, model: HelmholtzMachine, x: Float[Array, "B D"]) -> "Ends":
         """The ends of the chain of layers for these examples."""
         examples = x[:, None, :]
-        top = model.p[-1].conditioning(jnp.zeros((1, 1, 0)))
-        return cls(examples, model.q[0].conditioning(examples), top)
+        top = model.p[-1].preactivations(jnp.zeros((1, 1, 0)))
+        return cls(examples, model.q[0].preactivations(examples), top)
 
 
 @eqx.filter_jit
@@ -159,16 +159,16 @@ def _propose(
     from_above = (*particles.down, ends.down)[layer + 1]
     logits = particles.logits[layer]
     if logits is None:
-        logits = q[layer].logits_given(units, from_below)
+        logits = q[layer].logits(units, from_below)
     flips, log_there = bernoulli_sample(key, _flip_logits(units, logits), units.shape[:-1])
     proposed = jnp.abs(units - flips)
 
     log_p, log_q = list(particles.scored.log_p_terms), list(particles.scored.log_q_terms)
     down, up, carried = list(particles.down), list(particles.up), list(particles.logits)
-    down[layer] = p[layer].conditioning_after(down[layer], units, proposed)
+    down[layer] = p[layer].updated_preactivations(down[layer], units, proposed)
     log_p[layer] = p[layer].log_prob_given(below, down[layer])
     log_p[layer + 1] = p[layer + 1].log_prob_given(proposed, from_above)
-    back = q[layer].logits_given(proposed, from_below)
+    back = q[layer].logits(proposed, from_below)
     log_q[layer] = bernoulli_log_prob(proposed, back)
     if carried[layer] is None:
         log_ratio = particles.scored.log_q_terms[layer] - log_q[layer]
@@ -176,8 +176,8 @@ def _propose(
         log_ratio = bernoulli_log_prob(flips, _flip_logits(proposed, back)) - log_there
         carried[layer] = back
     if layer + 1 < len(q):
-        up[layer] = q[layer + 1].conditioning_after(up[layer], units, proposed)
-        above = q[layer + 1].logits_given(h[layer + 1], up[layer])
+        up[layer] = q[layer + 1].updated_preactivations(up[layer], units, proposed)
+        above = q[layer + 1].logits(h[layer + 1], up[layer])
         log_q[layer + 1] = bernoulli_log_prob(h[layer + 1], above)
         carried[layer + 1] = None if carried[layer + 1] is None else above
     scored = Draw((*h[:layer], proposed, *h[layer + 1 :]), tuple(log_p), tuple(log_q))

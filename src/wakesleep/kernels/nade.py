@@ -1,6 +1,6 @@
 """NADE: a hidden layer that accumulates the units seen so far and predicts the next one.
 
-With the conditioning terms a = U_a y + a₀ and c = U_b y + b already computed,
+With the pre-activations a = U_a y + a₀ and c = U_b y + b already computed,
 
     logit_i = V_i · σ(a + Σ_{j<i} W_j x_j) + c_i.
 

@@ -1,17 +1,19 @@
 """The kinds of layers. `LAYERS` is the only registry: a new kind is one file and one line here."""
 
-import inspect
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.layers.ar_sbn import ARSBN
-from wakesleep.layers.base import Layer, Options
-from wakesleep.layers.deterministic import NONLINEARITIES, Deterministic
+from wakesleep.layers.base import Layer, Options, Preactivations
+from wakesleep.layers.deterministic import Deterministic
+from wakesleep.layers.emission import BERNOULLI, Bernoulli, Emission
 from wakesleep.layers.initialisation import INITIALISATIONS, Initialisation, initialisation
 from wakesleep.layers.nade import NADE
 from wakesleep.layers.sbn import SBN
+from wakesleep.options import Rule, unknown_option
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,21 @@ LAYERS: dict[str, Kind] = {
 """Every kind of layer an architecture string can name."""
 
 
+@dataclass(frozen=True)
+class LayerSpec:
+    """A kind of layer with its options, as in `nade(hidden=100)`."""
+
+    kind: str
+    options: Options = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_options(self.kind, self.options)
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.kind}({inside})" if inside else self.kind
+
+
 def create_layer(
     kind: str,
     key: Key[Array, ""],
@@ -48,39 +65,30 @@ def create_layer(
     """
     chosen = dict(options or {})
     check_options(kind, chosen)
+    layer = LAYERS[kind].layer
     units = chosen.pop("units", parents if LAYERS[kind].deterministic else 0)
     if units and parents:
-        layer = LAYERS[kind].layer
         return Deterministic.create(key, size, parents, init, layer=layer, units=units, **chosen)
-    chosen.pop("nonlinearity", None)
-    return LAYERS[kind].layer.create(key, size, parents, init, **chosen)
+    own = {name: value for name, value in chosen.items() if name in layer.option_rules}
+    return layer.create(key, size, parents, init, **own)
 
 
 def check_options(kind: str, options: Options) -> None:
     """Raise a `UsageError` that says what is valid unless `kind` takes these options."""
+    rules = option_rules(kind)
+    for name, value in options.items():
+        if name not in rules:
+            raise unknown_option(f"layer kind '{kind}'", name, list(rules))
+        problem = rules[name].problem(value)
+        if problem:
+            raise UsageError(f"option {name}={value} of layer kind '{kind}' {problem}")
+
+
+def option_rules(kind: str) -> Mapping[str, Rule]:
+    """The options a kind takes in an architecture string, and what their values must be."""
     if kind not in LAYERS:
         raise UsageError(f"unknown layer kind '{kind}'; valid: {', '.join(LAYERS)}")
-    valid = option_names(kind)
-    for name, value in options.items():
-        if name not in valid:
-            raise UsageError(
-                f"layer kind '{kind}' has no option '{name}'; valid: {', '.join(valid)}"
-            )
-        if name == "nonlinearity":
-            if value not in NONLINEARITIES:
-                names = ", ".join(NONLINEARITIES)
-                raise UsageError(f"unknown nonlinearity '{value}'; valid: {names}")
-        elif not isinstance(value, int) or value < 1:
-            raise UsageError(
-                f"option {name}={value} of layer kind '{kind}' must be a count of 1 or more"
-            )
-
-
-def option_names(kind: str) -> tuple[str, ...]:
-    """The options a kind takes in an architecture string."""
-    parameters = inspect.signature(LAYERS[kind].layer.create).parameters.values()
-    own = tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-    return (*own, "units", "nonlinearity")
+    return {**LAYERS[kind].layer.option_rules, **Deterministic.option_rules}
 
 
 def kind_of(layer: Layer) -> str:
@@ -88,22 +96,38 @@ def kind_of(layer: Layer) -> str:
     deterministic = isinstance(layer, Deterministic)
     layer_class = type(layer.inner if isinstance(layer, Deterministic) else layer)
     names = [name for name, kind in LAYERS.items() if kind.layer is layer_class]
+    if not names:
+        raise UsageError(
+            f"{layer_class.__name__} is not a registered kind of layer: add it to LAYERS first"
+        )
     return next((n for n in names if LAYERS[n].deterministic == deterministic), names[0])
+
+
+def spec_of(layer: Layer) -> LayerSpec:
+    """The kind and all options with which `create_layer` makes this layer's shape again."""
+    inner = layer.inner.options if isinstance(layer, Deterministic) else {}
+    return LayerSpec(kind_of(layer), {**inner, **layer.options})
 
 
 __all__ = [
     "ARSBN",
+    "BERNOULLI",
     "INITIALISATIONS",
     "LAYERS",
     "NADE",
     "SBN",
+    "Bernoulli",
     "Deterministic",
+    "Emission",
     "Initialisation",
     "Kind",
     "Layer",
+    "LayerSpec",
+    "Preactivations",
     "check_options",
     "create_layer",
     "initialisation",
     "kind_of",
-    "option_names",
+    "option_rules",
+    "spec_of",
 ]

@@ -1,14 +1,16 @@
 """The autoregressive sigmoid belief network layer, the building block of DARN."""
 
+from typing import Any, ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from wakesleep.kernels import ar_sbn_sample
-from wakesleep.layers.base import Conditioning, Layer, Map, Options
+from wakesleep.layers.base import Layer, Map, Preactivations
+from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
 
 class ARSBN(Layer):
@@ -18,21 +20,15 @@ class ARSBN(Layer):
         W: weights from the parents, `[D, C]`.
         S: autoregressive weights, `[D, D]`; only the strictly lower triangle is ever used.
         b: biases, `[D]`.
+        emission: how units emit.
     """
 
     W: Float[Array, "D C"]
     S: Float[Array, "D D"]
     b: Float[Array, " D"]
+    emission: Emission = eqx.field(static=True, default=BERNOULLI)
 
-    @property
-    def size(self) -> int:
-        """D."""
-        return self.W.shape[0]
-
-    @property
-    def parent_maps(self) -> tuple[Map, ...]:
-        """W y + b, the parents' part of each logit."""
-        return ((self.W, self.b),)
+    factorial: ClassVar[bool] = False
 
     @classmethod
     def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "ARSBN":
@@ -42,28 +38,23 @@ class ARSBN(Layer):
         return cls(init.weights(key_W, size, parents), S, jnp.zeros(size))
 
     @property
-    def options(self) -> Options:
-        """None."""
-        return {}
+    def bias(self) -> Any:
+        """The leaf b."""
+        return self.b
 
-    def with_bias(self, logits: Float[Array, " D"]) -> "ARSBN":
-        """The same layer with b replaced."""
-        return eqx.tree_at(lambda layer: layer.b, self, logits)
+    @property
+    def parent_maps(self) -> tuple[Map, ...]:
+        """W y + b, the parents' part of each logit."""
+        return ((self.W, self.b),)
 
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
+    def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """All at once: with x known, the recurrence is a masked matrix product."""
-        return x @ jnp.tril(self.S, -1).T + conditioning[0]
+        return x @ jnp.tril(self.S, -1).T + pre[0]
 
-    def sample_with_log_prob(
-        self,
-        key: Key[Array, ""],
-        y: Float[Array, "*_ C"],
-        shape: tuple[int, ...] | None = None,
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
-        (c,) = self.conditioning(y)
-        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        x, logits = ar_sbn_sample(noise, c, self.S)
-        return x, bernoulli_log_prob(x, logits)
+        noise = self.emission.noise(key, (*batch_shape, self.size))
+        x, logits = ar_sbn_sample(noise, pre[0], self.S)
+        return x, self.emission.log_prob(x, logits)

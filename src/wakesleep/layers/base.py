@@ -2,22 +2,25 @@
 
 import abc
 from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from wakesleep.kernels import affine_update
-from wakesleep.numerics import affine, bernoulli_log_prob
+from wakesleep.layers.emission import Emission
+from wakesleep.layers.initialisation import Initialisation
+from wakesleep.numerics import affine
+from wakesleep.options import Rule
 
 Options = Mapping[str, Any]
 Map = tuple[Float[Array, "M C"], Float[Array, " M"]]
 """Weights and biases of an affine map of the parents."""
 
-Conditioning = tuple[Float[Array, "... _"], ...]
-"""What each of a layer's maps makes of the parents."""
+Preactivations = tuple[Float[Array, "... _"], ...]
+"""What each of a layer's maps gives for the parents, W y + b."""
 
 
 class Layer(eqx.Module):
@@ -27,42 +30,132 @@ class Layer(eqx.Module):
     empty, and every formula below holds unchanged.
 
     Leading dimensions of x and y broadcast. With K samples per example y is `[B, 1, C]` and
-    x `[B, K, D]`, and what depends on y alone is computed once per example.
+    x `[B, K, D]`, and what depends on y alone, the pre-activations, is computed once per example.
 
     To write a new kind, in a file of its own:
 
-    1. Fields: the parameters; `size` read off their shapes.
-    2. `create`: draw initial parameters with an `Initialisation`; keyword arguments beyond
-       the four given are the options a user can set in an architecture string.
-    3. `parent_maps`, `logits_given`, `sample_with_log_prob`, `with_bias` and `options`.
-    4. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
+    1. Fields: the parameters, and after them
+       `emission: Emission = eqx.field(static=True, default=BERNOULLI)`, through which units are
+       drawn and scored.
+    2. `factorial`, a class variable: whether the units are independent given the parents.
+    3. `create`: draw initial parameters with an `Initialisation`. Options that a user can set in
+       an architecture string are keyword arguments with defaults, each with its rule in
+       `option_rules` and an attribute of its name, from which it is read back.
+    4. `bias`, `parent_maps`, `logits` and `sample_pass`.
+    5. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
+
+    Attributes:
+        option_rules: what the values of a kind's options must be, by name.
     """
+
+    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({})
 
     @property
     @abc.abstractmethod
-    def size(self) -> int:
-        """D, the number of units."""
+    def factorial(self) -> bool:
+        """Whether the units are independent given y; a kind declares it as a class variable."""
+
+    @property
+    @abc.abstractmethod
+    def emission(self) -> Emission:
+        """How units emit values given their logits; a static field of a kind."""
+
+    @classmethod
+    @abc.abstractmethod
+    def create(
+        cls,
+        key: Key[Array, ""],
+        size: int,
+        parents: int,
+        init: Initialisation,
+        *args: Any,
+        **options: Any,
+    ) -> "Layer":
+        """A layer with initial parameters; a kind has its options for `*args` and `**options`."""
+
+    @property
+    @abc.abstractmethod
+    def bias(self) -> Any:
+        """The output bias `[D]`: the very leaf, which is added to the units' logits as it is.
+
+        Any, because `with_bias` finds the leaf in a tree that has placeholders for arrays.
+        """
 
     @property
     @abc.abstractmethod
     def parent_maps(self) -> tuple[Map, ...]:
         """The affine maps through which the parents act, at least one."""
 
-    @classmethod
     @abc.abstractmethod
-    def create(cls, *args: Any, **options: Any) -> "Layer":
-        """`create(key, size, parents, init, *, …options)`: a layer with initial parameters."""
+    def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
+        """The logit of P(x_i = 1 | x_<i, y) for every i, given the pre-activations of y.
 
-    @abc.abstractmethod
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
-        """The logit of P(x_i = 1 | x_<i, y) for every i, given what the maps make of y.
-
-        Where a kind does not depend on x, the result has the conditioning's leading dimensions.
+        In a factorial kind, which ignores x, the result has the leading dimensions of `pre`.
         """
 
     @abc.abstractmethod
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """Draw x and give log P(x | y), in one pass, given the pre-activations of y.
+
+        `batch_shape` is the leading shape of the result, to which that of `pre` broadcasts.
+        The log-probability can be differentiated with respect to the parameters, x held fixed.
+        """
+
+    @property
+    def size(self) -> int:
+        """D, the number of units."""
+        return self.bias.shape[0]
+
+    @property
+    def parents(self) -> int:
+        """C, the number of units they are conditioned on; 0 for a top layer."""
+        return self.parent_maps[0][0].shape[1]
+
+    @property
+    def options(self) -> Options:
+        """The kind's own options, with which `create` would make this layer's shape again."""
+        return {name: getattr(self, name) for name in self.option_rules}
+
+    def with_bias(self, bias: Float[Array, " D"]) -> "Layer":
+        """The same layer with its output bias replaced."""
+        return eqx.tree_at(lambda layer: layer.bias, self, bias)
+
+    def preactivations(self, y: Float[Array, "*batch C"]) -> Preactivations:
+        """All that the layer makes of its parents alone."""
+        return tuple(affine(y, W, b) for W, b in self.parent_maps)
+
+    def updated_preactivations(
+        self,
+        pre: Preactivations,
+        before: Float[Array, "*batch C"],
+        after: Float[Array, "*batch C"],
+    ) -> Preactivations:
+        """Those of `after`, given those of `before`: little work where they differ little."""
+        return tuple(
+            affine_update(outputs, before, after, W)
+            for outputs, (W, _) in zip(pre, self.parent_maps, strict=True)
+        )
+
+    def conditional_logits(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "... D"]:
+        """The logit of P(x_i = 1 | x_<i, y) for every i."""
+        return self.logits(x, self.preactivations(y))
+
+    def log_prob(
+        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
+    ) -> Float[Array, "*batch"]:
+        """log P(x | y)."""
+        return self.log_prob_given(x, self.preactivations(y))
+
+    def log_prob_given(
+        self, x: Float[Array, "*#batch D"], pre: Preactivations
+    ) -> Float[Array, "*batch"]:
+        """log P(x | y), given the pre-activations of y."""
+        return self.emission.log_prob(x, self.logits(x, pre))
+
     def sample_with_log_prob(
         self,
         key: Key[Array, ""],
@@ -74,55 +167,8 @@ class Layer(eqx.Module):
         `shape` is the leading shape of the result, to which y's broadcasts; None: y's own.
         The log-probability can be differentiated with respect to the parameters, x held fixed.
         """
-
-    @abc.abstractmethod
-    def with_bias(self, logits: Float[Array, " D"]) -> "Layer":
-        """The same layer with its output bias replaced."""
-
-    @property
-    @abc.abstractmethod
-    def options(self) -> Options:
-        """The options that `create` would need to make this layer's shape again."""
-
-    @property
-    def parents(self) -> int:
-        """C, the number of units they are conditioned on; 0 for a top layer."""
-        return self.parent_maps[0][0].shape[1]
-
-    def conditioning(self, y: Float[Array, "*batch C"]) -> Conditioning:
-        """All that the layer makes of its parents alone."""
-        return tuple(affine(y, W, b) for W, b in self.parent_maps)
-
-    def conditioning_after(
-        self,
-        conditioning: Conditioning,
-        before: Float[Array, "*batch C"],
-        after: Float[Array, "*batch C"],
-    ) -> Conditioning:
-        """That of `after`, given that of `before`: little work where they differ little."""
-        return tuple(
-            affine_update(made, before, after, W)
-            for made, (W, _) in zip(conditioning, self.parent_maps, strict=True)
-        )
-
-    def conditional_logits(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "... D"]:
-        """The logit of P(x_i = 1 | x_<i, y) for every i."""
-        return self.logits_given(x, self.conditioning(y))
-
-    def log_prob_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "*batch"]:
-        """`log_prob`, given what the maps make of y."""
-        return bernoulli_log_prob(x, self.logits_given(x, conditioning))
-
-    @property
-    def is_factorial(self) -> bool:
-        """Whether the units are independent given y: their logits then lack x's own dimensions."""
-        x = jax.ShapeDtypeStruct((2, self.size), jnp.float32)
-        y = jax.ShapeDtypeStruct((1, self.parents), jnp.float32)
-        return jax.eval_shape(self.conditional_logits, x, y).shape[0] == 1
+        batch_shape = y.shape[:-1] if shape is None else shape
+        return self.sample_pass(key, self.preactivations(y), batch_shape)
 
     def sample(
         self,
@@ -133,12 +179,6 @@ class Layer(eqx.Module):
         """Draw x ~ P(x | y)."""
         return self.sample_with_log_prob(key, y, shape)[0]
 
-    def log_prob(
-        self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]
-    ) -> Float[Array, "*batch"]:
-        """log P(x | y)."""
-        return self.log_prob_given(x, self.conditioning(y))
-
     def mean(
         self,
         key: Key[Array, ""],
@@ -147,4 +187,4 @@ class Layer(eqx.Module):
     ) -> Float[Array, "*batch D"]:
         """The probability each unit of a fresh sample is drawn with, for pictures."""
         x = self.sample(key, y, shape)
-        return jax.nn.sigmoid(self.conditional_logits(x, y) + 0 * x)
+        return jnp.broadcast_to(self.emission.mean(self.conditional_logits(x, y)), x.shape)

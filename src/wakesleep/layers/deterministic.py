@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.layers.base import Conditioning, Layer, Map, Options
+from wakesleep.layers.base import Layer, Map, Preactivations
+from wakesleep.layers.emission import Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.options import Choice, Rule, Whole
 
 NONLINEARITIES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
     {"tanh": jnp.tanh, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu}
@@ -31,15 +34,9 @@ class Deterministic(Layer):
     inner: Layer
     nonlinearity: str = eqx.field(static=True)
 
-    @property
-    def size(self) -> int:
-        """D."""
-        return self.inner.size
-
-    @property
-    def parent_maps(self) -> tuple[Map, ...]:
-        """A y + c, the units before their nonlinearity."""
-        return ((self.A, self.c),)
+    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType(
+        {"units": Whole(least=1), "nonlinearity": Choice(tuple(NONLINEARITIES))}
+    )
 
     @classmethod
     def create(
@@ -52,7 +49,7 @@ class Deterministic(Layer):
         layer: type[Layer],
         units: int,
         nonlinearity: str = "tanh",
-        **options: int,
+        **options: Any,
     ) -> "Deterministic":
         """An inner layer of class `layer` with `units` parents, and the units before it."""
         key_inner, key_units = jax.random.split(key)
@@ -60,32 +57,39 @@ class Deterministic(Layer):
         return cls(init.weights(key_units, units, parents), jnp.zeros(units), inner, nonlinearity)
 
     @property
-    def options(self) -> Options:
-        """The inner layer's, the number of units and their nonlinearity."""
-        return {
-            **self.inner.options,
-            "units": self.inner.parents,
-            "nonlinearity": self.nonlinearity,
-        }
+    def factorial(self) -> bool:
+        """As the inner layer: the units are no function of x."""
+        return self.inner.factorial
 
-    def with_bias(self, logits: Float[Array, " D"]) -> "Deterministic":
-        """The same layer with the inner layer's bias replaced."""
-        return eqx.tree_at(lambda layer: layer.inner, self, self.inner.with_bias(logits))
+    @property
+    def emission(self) -> Emission:
+        """The inner layer's."""
+        return self.inner.emission
 
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
+    @property
+    def units(self) -> int:
+        """U, the number of deterministic units."""
+        return self.inner.parents
+
+    @property
+    def bias(self) -> Any:
+        """The inner layer's."""
+        return self.inner.bias
+
+    @property
+    def parent_maps(self) -> tuple[Map, ...]:
+        """A y + c, the units before their nonlinearity."""
+        return ((self.A, self.c),)
+
+    def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """The inner layer's, given the units."""
-        return self.inner.conditional_logits(x, self._units(conditioning[0]))
+        return self.inner.logits(x, self._inner_preactivations(pre))
 
-    def sample_with_log_prob(
-        self,
-        key: Key[Array, ""],
-        y: Float[Array, "*_ C"],
-        shape: tuple[int, ...] | None = None,
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """The inner layer's, given the units."""
-        return self.inner.sample_with_log_prob(key, self._units(*self.conditioning(y)), shape)
+        return self.inner.sample_pass(key, self._inner_preactivations(pre), batch_shape)
 
-    def _units(self, before: Float[Array, "*batch U"]) -> Float[Array, "*batch U"]:
-        return NONLINEARITIES[self.nonlinearity](before)
+    def _inner_preactivations(self, pre: Preactivations) -> Preactivations:
+        return self.inner.preactivations(NONLINEARITIES[self.nonlinearity](pre[0]))

@@ -1,14 +1,19 @@
 """The conditional NADE layer."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from wakesleep.kernels import nade_logits, nade_sample
-from wakesleep.layers.base import Conditioning, Layer, Map, Options
+from wakesleep.layers.base import Layer, Map, Preactivations
+from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+from wakesleep.options import Rule, Whole
 
 
 class NADE(Layer):
@@ -21,6 +26,7 @@ class NADE(Layer):
         U_b: weights from the parents to the units, `[D, C]`.
         a: hidden biases, `[H]`.
         b: unit biases, `[D]`.
+        emission: how units emit.
     """
 
     W: Float[Array, "D H"]
@@ -29,16 +35,10 @@ class NADE(Layer):
     U_b: Float[Array, "D C"]
     a: Float[Array, " H"]
     b: Float[Array, " D"]
+    emission: Emission = eqx.field(static=True, default=BERNOULLI)
 
-    @property
-    def size(self) -> int:
-        """D."""
-        return self.U_b.shape[0]
-
-    @property
-    def parent_maps(self) -> tuple[Map, ...]:
-        """U_a y + a, into the hidden layer, and U_b y + b, into the logits."""
-        return ((self.U_a, self.a), (self.U_b, self.b))
+    factorial: ClassVar[bool] = False
+    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({"hidden": Whole(least=1)})
 
     @classmethod
     def create(
@@ -63,29 +63,30 @@ class NADE(Layer):
         )
 
     @property
-    def options(self) -> Options:
-        """The hidden width."""
-        return {"hidden": self.a.shape[0]}
+    def hidden(self) -> int:
+        """H, the width of the hidden layer."""
+        return self.a.shape[0]
 
-    def with_bias(self, logits: Float[Array, " D"]) -> "NADE":
-        """The same layer with b replaced."""
-        return eqx.tree_at(lambda layer: layer.b, self, logits)
+    @property
+    def bias(self) -> Any:
+        """The leaf b."""
+        return self.b
 
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
+    @property
+    def parent_maps(self) -> tuple[Map, ...]:
+        """U_a y + a, into the hidden layer, and U_b y + b, into the logits."""
+        return ((self.U_a, self.a), (self.U_b, self.b))
+
+    def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
-        hidden, logits = conditioning
-        return nade_logits(x, hidden, logits, self.W, self.V)
+        hidden, fixed = pre
+        return nade_logits(x, hidden, fixed, self.W, self.V)
 
-    def sample_with_log_prob(
-        self,
-        key: Key[Array, ""],
-        y: Float[Array, "*_ C"],
-        shape: tuple[int, ...] | None = None,
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """Unit after unit, the log-probability along the way."""
-        noise = logistic_noise(key, (*(y.shape[:-1] if shape is None else shape), self.size))
-        hidden, fixed = self.conditioning(y)
+        noise = self.emission.noise(key, (*batch_shape, self.size))
+        hidden, fixed = pre
         x, logits = nade_sample(noise, hidden, fixed, self.W, self.V)
-        return x, bernoulli_log_prob(x, logits)
+        return x, self.emission.log_prob(x, logits)

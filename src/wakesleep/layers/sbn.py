@@ -1,12 +1,14 @@
 """The sigmoid belief network layer: independent units given their parents."""
 
+from typing import Any, ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.layers.base import Conditioning, Layer, Map, Options
+from wakesleep.layers.base import Layer, Map, Preactivations
+from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import bernoulli_sample
 
 
 class SBN(Layer):
@@ -15,20 +17,14 @@ class SBN(Layer):
     Attributes:
         W: weights from the parents, `[D, C]`.
         b: biases, `[D]`.
+        emission: how units emit.
     """
 
     W: Float[Array, "D C"]
     b: Float[Array, " D"]
+    emission: Emission = eqx.field(static=True, default=BERNOULLI)
 
-    @property
-    def size(self) -> int:
-        """D."""
-        return self.W.shape[0]
-
-    @property
-    def parent_maps(self) -> tuple[Map, ...]:
-        """W y + b, the logits themselves."""
-        return ((self.W, self.b),)
+    factorial: ClassVar[bool] = True
 
     @classmethod
     def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "SBN":
@@ -37,26 +33,21 @@ class SBN(Layer):
         return cls(init.weights(key, size, parents), bias)
 
     @property
-    def options(self) -> Options:
-        """None."""
-        return {}
+    def bias(self) -> Any:
+        """The leaf b."""
+        return self.b
 
-    def with_bias(self, logits: Float[Array, " D"]) -> "SBN":
-        """The same layer with b replaced."""
-        return eqx.tree_at(lambda layer: layer.b, self, logits)
+    @property
+    def parent_maps(self) -> tuple[Map, ...]:
+        """W y + b, the logits themselves."""
+        return ((self.W, self.b),)
 
-    def logits_given(
-        self, x: Float[Array, "*#batch D"], conditioning: Conditioning
-    ) -> Float[Array, "... D"]:
-        """The conditioning; x plays no part."""
-        return conditioning[0]
+    def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
+        """The pre-activations; x plays no part."""
+        return pre[0]
 
-    def sample_with_log_prob(
-        self,
-        key: Key[Array, ""],
-        y: Float[Array, "*_ C"],
-        shape: tuple[int, ...] | None = None,
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
         """All units at once."""
-        (logits,) = self.conditioning(y)
-        return bernoulli_sample(key, logits, y.shape[:-1] if shape is None else shape)
+        return self.emission.sample(key, pre[0], batch_shape)

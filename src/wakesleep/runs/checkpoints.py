@@ -7,11 +7,17 @@ from pathlib import Path
 
 import equinox as eqx
 
-from wakesleep.architecture import describe
 from wakesleep.data import Table
 from wakesleep.errors import DataError
 from wakesleep.recipe import Recipe
-from wakesleep.storage import load_arrays, model_shapes, read_header, save_arrays, save_model
+from wakesleep.storage import (
+    load_arrays,
+    model_header,
+    model_shapes,
+    read_header,
+    save_arrays,
+    save_model,
+)
 from wakesleep.training.events import EpochDone, Event, Finished, Interrupted
 from wakesleep.runs.folder import RunFolder
 from wakesleep.training.snapshot import Best, Position, Snapshot, phase_arrays
@@ -23,8 +29,7 @@ def save_checkpoint(folder: RunFolder, snapshot: Snapshot) -> Path:
     """Write a snapshot, then drop all but the newest few."""
     model = snapshot.arrays.state.model
     header = {
-        "architecture": describe(model),
-        "features": model.features,
+        **model_header(model),
         "position": dataclasses.asdict(snapshot.position),
         "best": dataclasses.asdict(snapshot.best),
         "seconds": snapshot.seconds,
