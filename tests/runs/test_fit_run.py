@@ -11,7 +11,7 @@ from tests.runs.runs import BARE, StopAfter, assert_same_arrays, assert_same_run
 from wakesleep.cli import main
 from wakesleep.errors import DataError, UsageError
 from wakesleep.report import write_report
-from wakesleep.runs.start import resume_run, start_run
+from wakesleep.runs.start import resume_run
 
 RECIPE = ws.Recipe(
     epochs=3, batch_size=25, validation_samples=3, estimator={"samples": 3, "sleep_q": 1.0}
@@ -132,5 +132,3 @@ def test_a_machine_with_parameters_of_its_own_starts_from_them_wherever_it_goes_
         resume_run(tmp_path / "run", BARE)
     resume_run(tmp_path / "run", BARE, data=data)
     assert_same_arrays(ws.load_run(tmp_path / "run").model, fitted)
-    with pytest.raises(UsageError, match="holds a run already"):
-        start_run(tmp_path / "run", ws.load_run(tmp_path / "run").config, BARE)
