@@ -83,6 +83,6 @@ def test_the_recipe_of_the_running_page_is_what_it_says(tmp_path):
     (text,) = re.findall(r"```toml\n(.*?)```", RUNNING, re.DOTALL)
     (tmp_path / "deep.toml").write_text(text)
     first, second = load_recipe(tmp_path / "deep.toml").expand()
-    assert (first.epochs, first.samples, first.rate_divisor) == (1000, 5, 1.0)
-    assert (second.epochs, second.samples, second.rate_divisor) == (500, 100, 1.005)
+    assert (first.epochs, first.estimator.samples, first.rate_divisor) == (1000, 5, 1.0)
+    assert (second.epochs, second.estimator.samples, second.rate_divisor) == (500, 100, 1.005)
     assert first.optimiser == second.optimiser == "sgd"
