@@ -11,8 +11,8 @@ import jax
 
 import wakesleep as ws
 from wakesleep.models.helmholtz import sample_means
-from wakesleep.report.fields import generative_fields, scaled, strongest
-from wakesleep.report.pictures import SIGNED, layout, save_canvas
+from wakesleep.pictures import SIGNED, layout, save_canvas
+from wakesleep.runs.fields import generative_fields, scaled, strongest
 from wakesleep.runs.latent_use import latent_use
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from wakesleep.models import LatentModel as LatentModel
     from wakesleep.models import sample as sample
     from wakesleep.pretrained import load_pretrained as load_pretrained
+    from wakesleep.runs.loading import load_run as load_run
+    from wakesleep.runs.start import RunOptions as RunOptions
+    from wakesleep.runs.start import fit_run as fit_run
     from wakesleep.storage import load_model as load_model
     from wakesleep.storage import save_model as save_model
     from wakesleep.training import Recipe as Recipe
@@ -50,6 +53,8 @@ _HOMES = {
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "sample"),
     "wakesleep.pretrained": ("load_pretrained",),
+    "wakesleep.runs.loading": ("load_run",),
+    "wakesleep.runs.start": ("RunOptions", "fit_run"),
     "wakesleep.storage": ("load_model", "save_model"),
     "wakesleep.training": ("Recipe", "fit", "initial_model"),
 }

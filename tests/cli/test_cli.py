@@ -1,12 +1,16 @@
 """The commands as a user gives them, in one process where that is enough."""
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
 from matplotlib import image
 
 from wakesleep.cli import main
+from wakesleep.data import load_dataset
+from wakesleep.estimators import Reweighted
+from wakesleep.runs.config import read_config
 from wakesleep.storage import load_model
 
 
@@ -23,6 +27,8 @@ def test_a_run_folder_has_all_a_later_command_needs(trained):
         "metrics.jsonl",
         "model.safetensors",
         "checkpoints",
+        "data.json",
+        "diagnostics.safetensors",
     }
     lines = (trained / "metrics.jsonl").read_text().splitlines()
     epochs = [json.loads(line)["epoch"] for line in lines]
@@ -39,21 +45,21 @@ def test_evaluate_prints_a_table_or_json_and_keeps_the_numbers(trained, capsys, 
     out = tmp_path / "each.csv"
     words = ["evaluate", str(trained), "--samples", "20", "--json", "--out", str(out)]
     assert main(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found == json.loads((trained / "evaluation.json").read_text())
-    assert found["examples"] == 300
-    assert found["samples"] == 20
-    assert found["binarisation"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((trained / "evaluation.json").read_text())
+    assert printed["examples"] == 300
+    assert printed["samples"] == 20
+    assert printed["binarisation"]
     assert len(out.read_text().splitlines()) == 301
 
 
 def test_bootstrap_writes_numbers_and_the_paper_s_figures(trained, capsys):
     words = ["bootstrap", str(trained), "--primary", "50", "--replicates", "5", "--points", "3"]
     assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["counts"] == [1, 2, 5, 10, 20, 50]
-    assert found["examples"] == 3
-    assert found == json.loads((trained / "analysis" / "bias.json").read_text())
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["counts"] == [1, 2, 5, 10, 20, 50]
+    assert printed["examples"] == 3
+    assert printed == json.loads((trained / "analysis" / "bias.json").read_text())
     for name in ("gradient-bias", "log-likelihood-by-samples", "log-likelihood-bias"):
         assert image.imread(trained / "analysis" / f"{name}.png").shape[:2] == (440, 605)
     assert main(["analyse", str(trained), "--points", "301"]) == 2
@@ -103,6 +109,11 @@ def test_own_files_can_be_trained_on(tmp_path, capsys):
         (["train", "--recipe", "nosuch"], 2, "default, paper"),
         (["train", "--epochs", "0"], 2, "epochs must be 1 or more"),
         (["train", "--extend", "3"], 2, "--resume"),
+        (["train", "--data", "x.csv"], 2, "--resume"),
+        (["train", "--estimator.sample", "3"], 2, "has no option 'sample'; valid: samples"),
+        (["train", "--estimator", "samples"], 2, "--estimator takes NAME=VALUE, not 'samples'"),
+        (["train", "--estimator.samples", "0"], 2, "samples must be 1 or more"),
+        (["train", "--estimator.name", "nosuch"], 2, "unknown estimator 'nosuch'"),
         (["train", "--resume", "nosuch"], 2, "not a run folder"),
         (["evaluate", "nosuch"], 2, "not a run folder"),
         (["report", "nosuch"], 2, "not a run folder"),
@@ -134,8 +145,47 @@ def test_a_run_is_not_replaced_unless_asked(trained, capsys):
 
 def test_info_says_which_kernels_are_in_use_and_why(capsys):
     assert main(["info", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["kernels"].startswith(("native (", "reference ("))
-    assert {"bars", "digits"} <= set(found["data"])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["kernels"].startswith(("native (", "reference ("))
+    assert {"bars", "digits"} <= set(printed["data"])
     assert main(["info"]) == 0
-    assert found["kernels"] in capsys.readouterr().out
+    assert printed["kernels"] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--estimator.samples", "7", "--estimator.wake_q", "0.0"],
+        ["--estimator.samples=7", "--estimator.wake_q=0.0"],
+        ["--estimator", "samples=7", "--estimator", "wake_q=0.0"],
+        ["--estimator.name", "reweighted", "--samples", "7", "--wake-q", "False"],
+    ],
+)
+def test_an_estimators_options_are_set_in_several_ways(words, tmp_path):
+    given = ["bars", "--model", "sbn/sbn 2", "--epochs", "1", "--quiet", "--no-diagnostics"]
+    assert main(["train", *given, *words, "--out", str(tmp_path / "run")]) == 0
+    recipe = read_config(tmp_path / "run" / "config.toml").recipe
+    assert recipe.estimator == Reweighted(samples=7, wake_q=0.0)
+
+
+def test_a_recipe_file_of_the_first_release_is_trained_by(tmp_path):
+    (tmp_path / "old.toml").write_text("epochs = 1\nsamples = 7\nrate_wake_q = 0.0\n")
+    words = ["train", "bars", "--model", "sbn/sbn 2", "--recipe", str(tmp_path / "old.toml")]
+    out = tmp_path / "run"
+    assert main([*words, "--out", str(out), "--quiet", "--no-diagnostics"]) == 0
+    config = tomllib.loads((out / "config.toml").read_text())
+    assert config["recipe"]["estimator"]["samples"] == 7
+    assert config["recipe"]["estimator"]["wake_q"] == 0.0
+
+
+def test_the_split_of_packed_data_has_a_seed_of_its_own(tmp_path):
+    np.savetxt(tmp_path / "own.csv", np.eye(30), fmt="%d", delimiter=",")
+
+    def packed(name, *words):
+        out = tmp_path / f"{name}.safetensors"
+        assert main(["data", "pack", str(tmp_path / "own.csv"), str(out), *words]) == 0
+        return load_dataset(out).train[:]
+
+    seeded = packed("a", "--split-seed", "3")
+    assert np.array_equal(seeded, packed("b", "--seed", "3"))
+    assert not np.array_equal(seeded, packed("c"))

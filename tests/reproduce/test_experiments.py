@@ -58,16 +58,16 @@ def test_the_screening_has_the_supplements_lists():
     row = load_experiment("table3-screening").row("dna: RWS-SBN")
     assert len(row.candidates()) == 30
     assert {recipe.learning_rate for _, recipe in row.candidates().values()} == {0.001, 0.003, 0.01}
-    assert row.recipe.samples == 10
+    assert row.recipe.estimator.samples == 10
     assert len(load_experiment("table3-screening").row("dna: RWS-NADE").candidates()) == 15
 
 
 def test_which_updates_of_q_each_row_has():
-    rows = {row.name: row.recipe for row in load_experiment("q-updates").rows}
-    switches = {name: (each.rate_wake_q, each.rate_sleep_q) for name, each in rows.items()}
+    rows = {row.name: row.recipe.estimator for row in load_experiment("q-updates").rows}
+    switches = {name: (each.wake_q, each.sleep_q) for name, each in rows.items()}
     assert switches == {"sleep": (0, 1), "wake": (1, 0), "both": (1, 1), "none": (0, 0)}
-    wake_sleep = load_experiment("table1").row("wake-sleep SBN 200").recipe
-    assert (wake_sleep.samples, wake_sleep.rate_wake_q) == (1, 0)
+    wake_sleep = load_experiment("table1").row("wake-sleep SBN 200").recipe.estimator
+    assert (wake_sleep.samples, wake_sleep.wake_q) == (1, 0)
 
 
 def test_rows_are_found_whatever_the_case_and_errors_list_them():

@@ -9,12 +9,14 @@ from matplotlib.figure import Figure
 from wakesleep.cli import main
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
+from wakesleep.recipe_files import recipe_from_dict
 from wakesleep.reproduce import drawing
 from wakesleep.reproduce.document import document, verdict, write_document
 from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.rows import run_row, train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 from wakesleep.storage import load_model
+from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import EpochDone
 
 ROOT = Path(__file__).parents[2]
@@ -47,12 +49,12 @@ def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
     assert main(["reproduce", name, "--quick", "--json"]) == 0
     results = json.loads(capsys.readouterr().out.splitlines()[-1])[name]
     assert results
-    for found in results.values():
-        assert found["data"] == "digits"
-        assert found["commit"]
-        assert found["recipe"]["epochs"] == 2
-        if "nll" in found:
-            assert 15 < found["nll"] < 45
+    for result in results.values():
+        assert result["data"] == "digits"
+        assert result["commit"]
+        assert result["recipe"]["epochs"] == 2
+        if "nll" in result:
+            assert 15 < result["nll"] < 45
     assert main(["reproduce", "--quick", "--docs", "docs"]) == 0
     text = (in_tmp / "docs" / "results.md").read_text()
     for row in results:
@@ -60,12 +62,12 @@ def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
 
 
 def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(store):
-    found = run_row(store, ROW, Budget(None))
-    assert set(found) >= FIELDS
-    assert found["paper_nll"] == 9.0
-    assert found["epochs"] == 3
-    assert found["samples"] == 20
-    assert store.result(ROW) == json.loads(json.dumps(found))
+    result = run_row(store, ROW, Budget(None))
+    assert set(result) >= FIELDS
+    assert result["paper_nll"] == 9.0
+    assert result["epochs"] == 3
+    assert result["samples"] == 20
+    assert store.result(ROW) == json.loads(json.dumps(result))
 
 
 def test_a_finished_row_is_left_alone(in_tmp, capsys):
@@ -122,16 +124,23 @@ def test_the_best_candidate_on_validation_is_the_one_tested(store):
     trained = train_row(store, row, Budget(None))
     assert trained.folder.path.name == "sbn-sbn-3-rate-0.05"
     assert set(trained.valid_ll) == {"sbn-sbn-3-rate-1e-09", "sbn-sbn-3-rate-0.05"}
-    found = run_row(store, row, Budget(None))
-    assert found["recipe"]["learning_rate"] == 0.05
-    assert len(found["valid_ll"]) == 2
+    result = run_row(store, row, Budget(None))
+    assert result["recipe"]["learning_rate"] == 0.05
+    assert len(result["valid_ll"]) == 2
 
 
 def test_a_candidate_that_diverges_loses(store):
     row = dataclasses.replace(ROW, learning_rates=(1e30, 0.05))
     with np.errstate(all="ignore"):
-        found = run_row(store, row, Budget(None))
-    assert found["recipe"]["learning_rate"] == 0.05
+        result = run_row(store, row, Budget(None))
+    assert result["recipe"]["learning_rate"] == 0.05
+    assert result["valid_ll"]["sbn-sbn-3-rate-1e+30"] is None
+
+
+def test_a_row_of_which_all_candidates_diverge_says_so(store):
+    row = dataclasses.replace(ROW, learning_rates=(1e30,))
+    with np.errstate(all="ignore"), pytest.raises(DivergenceError, match="every candidate"):
+        run_row(store, row, Budget(None))
 
 
 def test_a_changed_recipe_does_not_go_on_with_the_old_run(store):
@@ -143,8 +152,8 @@ def test_a_changed_recipe_does_not_go_on_with_the_old_run(store):
 
 def test_models_without_latents_are_rows_too(store):
     row = dataclasses.replace(ROW, models=("nade(hidden=4)",), samples=1)
-    found = run_row(store, row, Budget(None))
-    assert found["evaluation"]["method"] == "exact"
+    result = run_row(store, row, Budget(None))
+    assert result["evaluation"]["method"] == "exact"
     assert load_model(store.run_path(row) / "model.safetensors").latent_sizes == ()
 
 
@@ -181,8 +190,8 @@ def test_the_page_says_what_was_tried(store):
 
 def test_figure_2a_has_the_number_of_the_papers_table(store):
     axes = Figure().subplots()
-    found = {"SBN/SBN 200": {"counts": [1, 10], "log_likelihood": [-120.0, -110.0]}}
-    drawing._test_samples(axes, store, store.experiment("fig2a"), found)
+    result = {"SBN/SBN 200": {"counts": [1, 10], "log_likelihood": [-120.0, -110.0]}}
+    drawing._test_samples(axes, store, store.experiment("fig2a"), result)
     assert [-103.1, -103.1] in [list(line.get_ydata()) for line in axes.lines]
 
 
@@ -193,11 +202,11 @@ def test_the_committed_page_is_made_of_the_committed_results(committed):
 @pytest.mark.parametrize("name", experiment_names())
 def test_committed_results_are_of_the_recipes_as_they_stand(name, committed):
     for row in committed.experiment(name).rows:
-        found = committed.result(row)
-        if found:
+        result = committed.result(row)
+        if result:
             trained = committed.source_of(row) if row.source else row
-            recipes = [recipe.to_dict() for _, recipe in trained.candidates().values()]
-            assert found["recipe"] in recipes, row.name
+            recipes = [recipe for _, recipe in trained.candidates().values()]
+            assert recipe_from_dict(result["recipe"], row.name) in recipes, row.name
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts maps as Linux shows them")

@@ -1,6 +1,6 @@
 """Runs in folders: resumed bit for bit after kills, full disks, garbage and second processes."""
 
-import json
+import dataclasses
 import os
 import random
 import shutil
@@ -8,47 +8,28 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
+from tests.runs.runs import BARE, EVERY_EPOCH, SHORT, assert_same_arrays, assert_same_run, newest
 from wakesleep.cli import main
-from wakesleep.runs.config import DataConfig, RunConfig
+from wakesleep.data import load_dataset
 from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.recipe import Recipe
-from wakesleep.storage import load_model, read_header
-from wakesleep.runs.checkpoints import latest_checkpoint, load_checkpoint
+from wakesleep.runs.checkpoints import latest_checkpoint, load_checkpoint, save_checkpoint
+from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
-from wakesleep.runs.start import RunOptions, resume_run, start_run
+from wakesleep.runs.start import RunOptions, extended, resume_run, start_run
+from wakesleep.storage import load_model, read_header
 
 RECIPE = Recipe(
     batch_size=100,
     validation_samples=2,
-    phases=({"epochs": 20}, {"epochs": 20, "samples": 2, "optimiser": "sgd"}),
+    phases=({"epochs": 20}, {"epochs": 20, "estimator": {"samples": 2}, "optimiser": "sgd"}),
 )
 CONFIG = RunConfig(DataConfig("bars"), "sbn/ar_sbn 2-4", 3, RECIPE)
-SHORT = RunConfig(DataConfig("digits"), "sbn/sbn 2-4", 0, Recipe(epochs=3))
-EVERY_EPOCH = RunOptions(checkpoint_interval=0)
-
-
-def final_arrays(path):
-    folder = RunFolder(path)
-    return jax.tree.leaves(
-        load_checkpoint(latest_checkpoint(folder), folder.config().recipe).arrays
-    )
-
-
-def assert_same_run(one, other):
-    pairs = zip(final_arrays(one), final_arrays(other), strict=True)
-    assert all(np.array_equal(a, b) for a, b in pairs)
-    timing = {"seconds", "examples_per_second"}
-    records = [
-        [{k: v for k, v in r.items() if k not in timing} for r in RunFolder(path).records()]
-        for path in (one, other)
-    ]
-    assert records[0] == records[1]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +61,7 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path, cache):
     start_run(whole, CONFIG, EVERY_EPOCH)
     RunFolder(killed).write_config(CONFIG)
     moments = random.Random(0)
-    resume = ("--resume", killed, "--checkpoint-every", "0", "--json")
+    resume = ("--resume", killed, "--checkpoint-every", "0", "--json", "--no-diagnostics")
     kills = 0
     while kills < 20:
         process = train(*resume, env=cache)
@@ -92,23 +73,23 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path, cache):
         _, rest, _ = finish(process)
         assert '"finished"' not in rest, "the run must outlast the kills"
         kills += 1
-        newest = latest_checkpoint(RunFolder(killed))
-        if newest:
-            load_checkpoint(newest, RECIPE)
+        if latest_checkpoint(RunFolder(killed)):
+            newest(killed)
     assert latest_checkpoint(RunFolder(killed)), "some epochs were kept between the kills"
     code, _, error = finish(train(*resume, env=cache))
     assert code == 0, error
     assert_same_run(whole, killed)
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, cache):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_saves_and_says_how_to_go_on(number, tmp_path, cache):
     run = tmp_path / "run"
     words = ("bars", "--model", "sbn/sbn 4", "--epochs", "100000", "--out", run)
     process = train(*words, env=cache)
     process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     code, _, error = finish(process)
-    assert code == 0
+    assert code == 130
     assert f"wakesleep train --resume {run}" in error
     header = read_header(latest_checkpoint(RunFolder(run)))
     assert not header["finished"]
@@ -116,7 +97,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, cache):
 
 
 def test_a_second_process_is_refused_and_a_dead_one_leaves_no_lock(tmp_path, capsys):
-    start_run(tmp_path / "run", SHORT)
+    start_run(tmp_path / "run", SHORT, BARE)
     with RunFolder(tmp_path / "run").locked():
         code = subprocess.run(
             [sys.executable, "-m", "wakesleep", "train", "--resume", str(tmp_path / "run")],
@@ -132,19 +113,38 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_lock(tmp_path, cap
 
 def test_extending_adds_epochs_to_a_finished_run(tmp_path):
     run = tmp_path / "run"
-    start_run(run, SHORT)
+    start_run(run, SHORT, BARE)
     assert resume_run(run) is None
-    result = resume_run(run, extend=2)
+    result = resume_run(run, BARE, extend=2)
     assert result.snapshot.finished
     assert [r["epoch"] for r in RunFolder(run).records()] == [1, 2, 3, 4, 5]
     assert RunFolder(run).config().recipe.total_epochs == 5
     assert resume_run(run) is None
 
 
+def test_a_run_killed_at_its_very_end_is_finished_when_resumed(tmp_path):
+    run = tmp_path / "run"
+    start_run(run, SHORT, EVERY_EPOCH)
+    at_the_end = dataclasses.replace(newest(run), finished=False)
+    save_checkpoint(RunFolder(run), at_the_end)
+    assert resume_run(run, BARE).snapshot.finished
+    assert resume_run(run, BARE) is None
+
+
+def test_a_run_extended_and_killed_before_its_next_checkpoint_goes_on(tmp_path):
+    run = tmp_path / "run"
+    start_run(run, SHORT, BARE)
+    folder = RunFolder(run)
+    config = folder.config()
+    folder.write_config(dataclasses.replace(config, recipe=extended(config.recipe, 2)))
+    assert resume_run(run, BARE).snapshot.finished
+    assert folder.records()[-1]["epoch"] == 5
+
+
 def test_a_run_without_a_checkpoint_starts_again_from_its_config(tmp_path):
-    start_run(tmp_path / "whole", SHORT)
+    start_run(tmp_path / "whole", SHORT, BARE)
     RunFolder(tmp_path / "bare").write_config(SHORT)
-    resume_run(tmp_path / "bare")
+    resume_run(tmp_path / "bare", BARE)
     assert_same_run(tmp_path / "whole", tmp_path / "bare")
 
 
@@ -152,51 +152,51 @@ def test_only_the_newest_checkpoints_are_kept_and_the_best_model_beside_them(tmp
     start_run(tmp_path / "run", SHORT, EVERY_EPOCH)
     folder = RunFolder(tmp_path / "run")
     assert len(list(folder.checkpoints.iterdir())) == 2
-    best = load_checkpoint(latest_checkpoint(folder), SHORT.recipe).arrays.best
-    pairs = zip(jax.tree.leaves(load_model(folder.model_path)), jax.tree.leaves(best), strict=True)
-    assert all(np.array_equal(a, b) for a, b in pairs)
+    assert_same_arrays(load_model(folder.model_path), newest(folder.path).arrays.best)
     assert any((tmp_path / "run" / "tensorboard").iterdir())
 
 
 @pytest.mark.parametrize("damage", ["truncate", "foreign", "model", "flip"])
 def test_a_bad_checkpoint_is_refused_with_a_sentence(tmp_path, damage, capsys):
     run = tmp_path / "run"
-    start_run(run, SHORT)
-    newest = latest_checkpoint(RunFolder(run))
-    content = newest.read_bytes()
+    start_run(run, SHORT, BARE)
+    path = latest_checkpoint(RunFolder(run))
+    content = path.read_bytes()
     if damage == "truncate":
-        newest.write_bytes(content[: len(content) // 2])
+        path.write_bytes(content[: len(content) // 2])
     elif damage == "foreign":
-        newest.write_bytes(b"not a checkpoint at all")
+        path.write_bytes(b"not a checkpoint at all")
     elif damage == "model":
-        shutil.copy(run / "model.safetensors", newest)
+        shutil.copy(run / "model.safetensors", path)
     else:
-        newest.write_bytes(content[:-5] + bytes([content[-5] ^ 1]) + content[-4:])
+        path.write_bytes(content[:-5] + bytes([content[-5] ^ 1]) + content[-4:])
     assert main(["train", "--resume", str(run), "--extend", "1"]) == 2
     error = capsys.readouterr().err
-    assert newest.name in error
+    assert path.name in error
     assert error.count("\n") == 1
 
 
 def test_a_checkpoint_of_another_architecture_is_refused(tmp_path):
-    start_run(tmp_path / "run", SHORT)
-    newest = latest_checkpoint(RunFolder(tmp_path / "run"))
+    start_run(tmp_path / "run", SHORT, BARE)
+    path = latest_checkpoint(RunFolder(tmp_path / "run"))
     other = Recipe(optimiser="sgd")
     with pytest.raises(DataError, match="not usable"):
-        load_checkpoint(newest, other)
+        load_checkpoint(path, other, load_dataset("digits").train)
 
 
 def test_a_disk_that_takes_no_more_keeps_the_last_good_checkpoint(tmp_path, cache):
     run = tmp_path / "run"
-    start_run(run, SHORT)
+    start_run(run, SHORT, BARE)
     before = {p: p.read_bytes() for p in RunFolder(run).checkpoints.iterdir()}
     kilobytes = 8
-    code, _, error = finish(train("--resume", run, "--extend", "2", env=cache, limit=kilobytes))
+    code, _, error = finish(
+        train("--resume", run, "--extend", "2", "--no-diagnostics", env=cache, limit=kilobytes)
+    )
     assert code == 1
     assert "could not be written" in error
     assert "Traceback" not in error
     assert {p: p.read_bytes() for p in RunFolder(run).checkpoints.iterdir()} == before
-    assert resume_run(run).snapshot.finished
+    assert resume_run(run, BARE).snapshot.finished
 
 
 def test_a_full_file_system_keeps_the_last_good_checkpoint(tmp_path, cache):
@@ -207,11 +207,13 @@ def test_a_full_file_system_keeps_the_last_good_checkpoint(tmp_path, cache):
         pytest.skip("no right to mount a small file system; the file size limit is tested above")
     try:
         run = disk / "run"
-        start_run(run, SHORT)
+        start_run(run, SHORT, BARE)
         fill = ["dd", "if=/dev/zero", f"of={disk / 'filler'}", "bs=4k"]
         assert b"No space" in subprocess.run(fill, capture_output=True, check=False).stderr
         before = {p: p.read_bytes() for p in RunFolder(run).checkpoints.iterdir()}
-        code, _, error = finish(train("--resume", run, "--extend", "2", env=cache))
+        code, _, error = finish(
+            train("--resume", run, "--extend", "2", "--no-diagnostics", env=cache)
+        )
         assert code == 1
         assert "No space left on device" in error
         assert error.count("wakesleep: ") == 1
@@ -222,50 +224,23 @@ def test_a_full_file_system_keeps_the_last_good_checkpoint(tmp_path, cache):
 
 def test_divergence_keeps_the_last_good_checkpoint_and_never_writes_nan(tmp_path):
     run = tmp_path / "run"
-    start_run(run, SHORT)
+    start_run(run, SHORT, BARE)
     folder = RunFolder(run)
     text = folder.config_path.read_text()
     folder.config_path.write_text(text.replace("learning_rate = 0.01", "learning_rate = 1e38"))
     with pytest.raises(WakesleepError, match="diverged in epoch 4"):
         resume_run(run, EVERY_EPOCH, extend=3)
-    arrays = final_arrays(run)
-    assert all(np.isfinite(leaf).all() for leaf in arrays)
-
-
-def test_choosing_a_learning_rate_keeps_the_best_and_goes_on_after_an_interruption(tmp_path):
-    words = ["bars", "--model", "sbn/sbn 4", "--epochs", "2", "--learning-rate", "0.0001,0.03"]
-    run = tmp_path / "choice"
-    assert main(["train", *words, "--out", str(run), "--quiet"]) == 0
-    scores = json.loads((run / "choice.json").read_text())
-    assert scores["0.03"] > scores["0.0001"]
-    assert RunFolder(run).config().recipe.learning_rate == 0.03
-    # As if it had been stopped before the second candidate and the choice:
-    shutil.copytree(run, tmp_path / "again")
-    again = tmp_path / "again"
-    for left in ("config.toml", "choice.json", "candidates/rate-0.03/checkpoints"):
-        path = again / left
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert main(["train", "--resume", str(again), "--quiet"]) == 0
-    assert_same_run(run, again)
-    assert main(["train", "--resume", str(again), "--extend", "1", "--quiet"]) == 0
-    assert RunFolder(again).records()[-1]["epoch"] == 3
-
-
-@pytest.mark.parametrize("rates", ["0.1,0.1", "0.1,x"])
-def test_wrong_learning_rates_are_usage_errors(tmp_path, rates, capsys):
-    assert main(["train", "--learning-rate", rates, "--out", str(tmp_path / "run")]) == 2
-    assert "learning" in capsys.readouterr().err
-    assert not Path(tmp_path / "run" / "config.toml").exists()
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(newest(run).arrays))
 
 
 def test_pictures_are_drawn_every_few_epochs(tmp_path):
-    start_run(tmp_path / "run", SHORT, RunOptions(pictures_every=2))
+    start_run(tmp_path / "run", SHORT, RunOptions(pictures_every=2, diagnostics=False))
     names = [path.name for path in (tmp_path / "run" / "samples").iterdir()]
     assert names == ["epoch-00002.png"]
 
 
 def test_a_run_in_use_cannot_be_replaced(tmp_path):
-    start_run(tmp_path / "run", SHORT)
+    start_run(tmp_path / "run", SHORT, BARE)
     with pytest.raises(UsageError, match="--overwrite"):
-        start_run(tmp_path / "run", SHORT)
-    start_run(tmp_path / "run", SHORT, overwrite=True)
+        start_run(tmp_path / "run", SHORT, BARE)
+    start_run(tmp_path / "run", SHORT, BARE, overwrite=True)

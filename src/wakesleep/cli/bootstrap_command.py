@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from wakesleep.cli.run_options import DataFile
 from wakesleep.errors import UsageError
 
 
@@ -29,6 +30,7 @@ class Bootstrap:
     """Resampled runs per K."""
     seed: int = 3
     """Of the choice of points and the samples."""
+    data: DataFile = None
     quiet: bool = False
     """No progress."""
     json: bool = False
@@ -44,19 +46,16 @@ class Bootstrap:
         from wakesleep.evaluation import bias_variance
         from wakesleep.evaluation.bootstrap import COUNTS
         from wakesleep.report.bias_figures import bias_figures
-        from wakesleep.runs.folder import RunFolder
-        from wakesleep.storage import load_model
+        from wakesleep.runs.loading import load_run
 
-        folder = RunFolder(self.run_folder)
-        data = folder.config().data.load()
-        model = load_model(folder.model_path)
-        rows = data.splits[self.split]
+        run = load_run(self.run_folder, self.data)
+        data, rows = run.about_data, run.data.splits[self.split]
         if not 1 <= self.points <= len(rows):
             raise UsageError(f"--points must be from 1 to the {len(rows)} rows of {self.split}")
         chosen = np.random.default_rng(self.seed).choice(len(rows), self.points, replace=False)
         with EvaluationProgress("resampling", quiet=self.quiet or self.json) as progress:
             bias = bias_variance(
-                model,
+                run.machine,
                 rows[np.sort(chosen)],
                 key=jax.random.key(self.seed),
                 counts=[count for count in COUNTS if count <= self.primary],
@@ -66,7 +65,7 @@ class Bootstrap:
             )
         about = {"data": data.name, "binarisation": data.binarisation, "split": self.split}
         numbers = {**about, "seed": self.seed, **bias.to_dict()}
-        out = folder.path / "analysis"
+        out = run.path / "analysis"
         write_atomically(out / "bias.json", json.dumps(numbers, indent=2).encode())
         for name, picture in bias_figures(numbers).items():
             write_atomically(out / name, picture)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from wakesleep.cli.run_options import DataFile
+
 if TYPE_CHECKING:
     from wakesleep.report.comparison import Difference
 
@@ -20,20 +22,21 @@ class Compare:
     """Two or more run folders."""
     out: Path | None = None
     """Also draw the validation curves to this .png or .svg file."""
+    data: DataFile = None
     json: bool = False
     """Print a JSON object instead of a table."""
 
     def run(self) -> int:
         """Print, and draw if asked."""
         from wakesleep.cli.bars import working
+        from wakesleep.pictures import check_format
         from wakesleep.report.comparison import caution, comparison_rows, differences, view_runs
         from wakesleep.report.curves import save_curves
-        from wakesleep.report.pictures import check_format
 
         if self.out:
             check_format(self.out)
         with working("reading"):
-            runs = view_runs(self.run_folders)
+            runs = view_runs(self.run_folders, self.data)
             if self.out:
                 save_curves(self.out, runs)
         rows, gains, warning = comparison_rows(runs), differences(runs), caution(runs)

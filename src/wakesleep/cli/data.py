@@ -24,7 +24,7 @@ class Pack:
     """A file with the test set; otherwise SOURCE is split."""
     split: tuple[float, float, float] = DEFAULT_SPLIT
     """Fractions of train, valid and test for a single file."""
-    seed: int = 0
+    split_seed: Annotated[int, tyro.conf.arg(aliases=["--seed"])] = 0
     """Decides which rows go where."""
     binarise: str | None = None
     """For grey values: the least of them, from 0 to 1, that becomes a 1."""
@@ -36,7 +36,7 @@ class Pack:
         from wakesleep.runs.config import DataConfig
 
         config = DataConfig(
-            self.source, self.valid, self.test, self.split, self.seed, self.binarise
+            self.source, self.valid, self.test, self.split, self.split_seed, self.binarise
         )
         with working("packing"):
             data = config.load()

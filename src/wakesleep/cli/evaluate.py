@@ -4,10 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import tyro
-
+from wakesleep.cli.run_options import DataFile, RunPath
 from wakesleep.errors import UsageError
 
 
@@ -18,8 +17,7 @@ class Evaluate:
     An interrupted evaluation goes on where it stopped when the same command is given again.
     """
 
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run folder."""
+    run_folder: RunPath
     samples: int = 1000
     """K, latents drawn from q per example; with --tolerance, the most an example may take."""
     split: Literal["train", "valid", "test"] = "test"
@@ -31,6 +29,7 @@ class Evaluate:
     """exact lists every latent state of a machine of up to about 20 latent bits."""
     memory: float = 2.0
     """Gigabytes to stay within."""
+    data: DataFile = None
     out: Path | None = None
     """Also write every example's numbers to this .npz or .csv file."""
     seed: int = 1
@@ -43,35 +42,35 @@ class Evaluate:
     def run(self) -> int:
         """Evaluate, print, and keep the result in the run folder."""
         from wakesleep.cli.bars import EvaluationProgress
-        from wakesleep.runs.folder import RunFolder
+        from wakesleep.runs.loading import load_run
         from wakesleep.runs.run_evaluation import RunEvaluation
 
         if self.out and self.out.suffix not in (".npz", ".csv"):
             raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
-        judgement = RunEvaluation(
+        evaluation = RunEvaluation(
             self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
-            score, found = judgement.of(RunFolder(self.run_folder), progress)
+            score, summary = evaluation.of(load_run(self.run_folder, self.data), progress)
         if self.out:
             score.save(self.out)
         if self.json:
-            print(json.dumps(found))
+            print(json.dumps(summary))
         else:
-            print_table(found)
+            print_table(summary)
         return 0
 
 
-def print_table(found: Mapping[str, Any]) -> None:
+def print_table(summary: Mapping[str, Any]) -> None:
     """The numbers of one evaluation for a person."""
     from rich.console import Console
     from rich.table import Table
 
     def number(name: str) -> str:
-        return "-" if found[name] is None else f"{found[name]:.3f}"
+        return "-" if summary[name] is None else f"{summary[name]:.3f}"
 
-    title = f"{found['data']}, {found['split']} set, {found['examples']} examples"
-    table = Table("per example", "nats", title=title, caption=f"bits: {found['binarisation']}")
+    title = f"{summary['data']}, {summary['split']} set, {summary['examples']} examples"
+    table = Table("per example", "nats", title=title, caption=f"bits: {summary['binarisation']}")
     table.add_row("log-likelihood", number("mean"))
     table.add_row("95% interval of its mean, ±", number("confidence"))
     table.add_row("  from the choice of examples, ±", number("test_set_error"))
@@ -79,11 +78,11 @@ def print_table(found: Mapping[str, Any]) -> None:
     table.add_row("estimated bias", number("bias"))
     table.add_row("variational bound", number("bound"))
     table.add_section()
-    table.add_row("samples per example", f"{found['samples_per_example']:,.0f}")
+    table.add_row("samples per example", f"{summary['samples_per_example']:,.0f}")
     others = ""
-    if found["annealed_examples"]:
-        table.add_row("examples by annealed runs", str(found["annealed_examples"]))
+    if summary["annealed_examples"]:
+        table.add_row("examples by annealed runs", str(summary["annealed_examples"]))
         others = " of the others"
     table.add_row(f"median effective samples{others}", number("median_effective_samples"))
-    table.add_row("examples with Pareto k > 0.7", str(found["unreliable_examples"]))
+    table.add_row("examples with Pareto k > 0.7", str(summary["unreliable_examples"]))
     Console().print(table)

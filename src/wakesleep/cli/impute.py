@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from wakesleep.cli.run_options import DataFile
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Impute:
     """What is low, as a fraction of --samples; 1 moves every row, 0 none."""
     seed: int = 4
     """Of the draws."""
+    data: DataFile = None
     quiet: bool = False
     """No progress."""
     json: bool = False
@@ -58,18 +60,17 @@ class Impute:
 
         from wakesleep.cli.bars import EvaluationProgress
         from wakesleep.inference.imputation import impute
-        from wakesleep.runs.folder import RunFolder
-        from wakesleep.storage import load_model
+        from wakesleep.runs.loading import load_run
 
         self._check()
-        folder = RunFolder(self.run_folder)
-        config = folder.config()
-        data = config.data.load() if self.picture or self.file is None else None
-        model = load_model(folder.model_path)
+        run = load_run(self.run_folder, self.data)
+        data = run.data if self.file is None else None
         table = self._table(data)
+        if self.picture and data is None:
+            data = run.about_data.without_rows()
         with EvaluationProgress("imputing", quiet=self.quiet or self.json) as progress:
             imputed = impute(
-                model,
+                run.machine,
                 *table,
                 self.samples,
                 key=jax.random.key(self.seed),

@@ -25,7 +25,7 @@ class Info:
         from wakesleep.data import list_datasets
 
         in_use, reason = kernels.status()
-        found = {
+        facts = {
             "wakesleep": wakesleep.__version__,
             "python": platform.python_version(),
             "jax": jax.__version__,
@@ -37,8 +37,8 @@ class Info:
             "data": [one.name for one in list_datasets() if one.absence is None],
         }
         if self.json:
-            print(json.dumps(found))
+            print(json.dumps(facts))
             return 0
-        for name, value in found.items():
+        for name, value in facts.items():
             print(f"{name:10} {', '.join(value) if isinstance(value, list) else value}")
         return 0

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from wakesleep.cli.run_options import DataFile
 from wakesleep.errors import UsageError
 
 
@@ -17,6 +18,7 @@ class Report:
     """One or more run folders."""
     out: Path | None = None
     """The file; RUN/report.html for one run, ./report.html for several, unless given."""
+    data: DataFile = None
     quiet: bool = False
     """No progress."""
 
@@ -29,9 +31,11 @@ class Report:
             raise UsageError("give the folders of one or more runs: wakesleep report RUN...")
         with EvaluationProgress("reporting", quiet=self.quiet) as progress:
             if len(self.run_folders) == 1:
-                path = write_report(self.run_folders[0], self.out, progress=progress)
+                path = write_report(
+                    self.run_folders[0], self.out, data=self.data, progress=progress
+                )
             else:
                 out = self.out or Path("report.html")
-                path = write_comparison(self.run_folders, out, progress=progress)
+                path = write_comparison(self.run_folders, out, data=self.data, progress=progress)
         print(f"wrote {path}")
         return 0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.errors import UsageError
-from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
+from wakesleep.reproduce.experiments import Experiment, Row, experiment_names
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 
 if TYPE_CHECKING:
@@ -44,18 +45,18 @@ class Reproduce:
 
     def run(self) -> int:
         """List, or run rows and show what came out."""
-        store = self._workshop()
+        store = self._store()
         if self.experiment is None and not self.docs:
             self._list(store)
             return 0
-        complete = self._reproduce_all(store)
+        code = self._reproduce_all(store)
         if self.docs:
             from wakesleep.reproduce.document import write_document
 
             write_document(store, self.docs)
-        return 0 if complete else 1
+        return code
 
-    def _workshop(self) -> ExperimentStore:
+    def _store(self) -> ExperimentStore:
         if self.quick:
             return ExperimentStore(Path("runs/quick"), Path("runs/quick/results"), quick=True)
         return ExperimentStore(self.runs, self.results)
@@ -65,15 +66,17 @@ class Reproduce:
             return []
         return experiment_names() if self.experiment == "all" else [self.experiment]
 
-    def _reproduce_all(self, store: ExperimentStore) -> bool:
-        """Whether everything asked for is there now; one budget serves all experiments."""
+    def _reproduce_all(self, store: ExperimentStore) -> int:
+        """0 if everything asked for is there now; one budget serves all experiments."""
         from wakesleep.runs.interruption import stop_on_interrupt
 
         with stop_on_interrupt() as stop:
             budget = Budget(self.minutes, stop)
             experiments = [store.experiment(name) for name in self._names()]
             done = [self._reproduce(store, each, budget) for each in experiments]
-            return all(done)
+            if stop.asked:
+                return INTERRUPTED
+            return 0 if all(done) else 1
 
     def _reproduce(self, store: ExperimentStore, experiment: Experiment, budget: Budget) -> bool:
         from wakesleep.training.progress_bar import TrainingProgress
@@ -82,36 +85,32 @@ class Reproduce:
         states: dict[str, str] = {}
         for row in in_sensible_order(store, rows):
             with TrainingProgress(quiet=self.quiet or self.json, as_json=False) as progress:
-                states[row.name] = self._run_row(store, experiment, row, budget, progress)
+                states[row.name] = self._run_row(store, row, budget, progress)
         self._show(store, experiment, rows, states)
         return all(store.result(row) for row in rows)
 
     def _run_row(
-        self,
-        store: ExperimentStore,
-        experiment: Experiment,
-        row: Row,
-        budget: Budget,
-        progress: "TrainingProgress",
+        self, store: ExperimentStore, row: Row, budget: Budget, progress: "TrainingProgress"
     ) -> str:
         """How it went, in a word or a sentence."""
         from wakesleep.cli.bars import EvaluationProgress
         from wakesleep.reproduce.measurements import run_figure_row
         from wakesleep.reproduce.rows import run_row
+        from wakesleep.training.divergence import DivergenceError
 
         if store.result(row):
             return "done before"
-        self._say(f"{experiment.name}: {row.name}")
+        self._say(f"{row.experiment}: {row.name}")
         try:
             budget.check()
             with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as bar:
-                if experiment.kind in FIGURES:
-                    run_figure_row(store, experiment, row, budget, (progress,), bar)
+                if row.source:
+                    run_figure_row(store, row, budget, (progress,), bar)
                 else:
                     run_row(store, row, budget, (progress,), bar)
         except OutOfTimeError:
             return "not finished" if store.run_path(row).exists() else "not begun"
-        except UsageError as error:
+        except (UsageError, DivergenceError) as error:
             return str(error)
         return "done"
 
@@ -159,12 +158,12 @@ def _print_table(experiment: Experiment, results: dict[str, Any], states: dict[s
     from rich.table import Table
 
     table = Table("row", "paper", "ours", "±", "difference", "state", title=experiment.title)
-    for name, found in results.items():
+    for name, result in results.items():
         numbers = ["", "", "", ""]
-        if found and "nll" in found:
-            paper = found["paper_nll"]
-            difference = "" if paper is None else f"{found['nll'] - paper:+.2f}"
+        if result and "nll" in result:
+            paper = result["paper_nll"]
+            difference = "" if paper is None else f"{result['nll'] - paper:+.2f}"
             known = "" if paper is None else f"{paper:.2f}"
-            numbers = [known, f"{found['nll']:.2f}", f"{found['interval']:.2f}", difference]
+            numbers = [known, f"{result['nll']:.2f}", f"{result['interval']:.2f}", difference]
         table.add_row(name, *numbers, states[name])
     Console().print(table)

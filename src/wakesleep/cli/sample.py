@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from wakesleep.cli.preview import Preview
+from wakesleep.cli.run_options import DataFile, RunPath
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ PICTURES = (".png", ".svg")
 class Sample:
     """Draw from a run's model: a picture for image data, a table of bits otherwise."""
 
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run folder."""
+    run_folder: RunPath
     out: Path = Path("samples.png")
     """A grid of images as .png or .svg, or a table of bits as .npy or .csv."""
     count: int = 100
@@ -34,6 +32,7 @@ class Sample:
     """Also show images in the terminal; auto does where there is no screen."""
     seed: int = 2
     """Of the samples."""
+    data: DataFile = None
 
     def run(self) -> int:
         """Draw and write."""
@@ -41,19 +40,18 @@ class Sample:
 
         from wakesleep.cli.bars import working
         from wakesleep.models import sample, sample_means
-        from wakesleep.runs.folder import RunFolder
-        from wakesleep.storage import load_model
+        from wakesleep.runs.loading import load_run
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
         if self.out.suffix not in PICTURES + TABLES:
             valid = ", ".join(PICTURES + TABLES)
             raise UsageError(f"--out must end in one of {valid}, not '{self.out.name}'")
-        folder = RunFolder(self.run_folder)
-        data = folder.config().data.load() if self.out.suffix in PICTURES else None
+        run = load_run(self.run_folder, self.data)
+        data = run.about_data.without_rows() if self.out.suffix in PICTURES else None
         draw = sample_means if self.probabilities else sample
         with working("drawing"):
-            x = draw(load_model(folder.model_path), self.count, key=jax.random.key(self.seed))
+            x = draw(run.machine, self.count, key=jax.random.key(self.seed))
         if data is None:
             self._write_table(x)
         else:
@@ -63,7 +61,7 @@ class Sample:
 
     def _write_picture(self, x: "np.ndarray", data: "Dataset") -> None:
         from wakesleep.cli.preview import show_in_terminal
-        from wakesleep.report.pictures import save_grid
+        from wakesleep.pictures import save_grid
 
         images = data.images(x)
         save_grid(self.out, images, inverted=data.inverted)

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import tyro
+from typing import Literal
 
 from wakesleep.cli.preview import Preview
+from wakesleep.cli.run_options import DataFile, RunPath
 from wakesleep.errors import UsageError
 
 
@@ -18,8 +17,7 @@ class Show:
     on alone; red raises it, blue lowers it.
     """
 
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """A run folder."""
+    run_folder: RunPath
     out: Path = Path("fields.png")
     """The picture, .png or .svg; a line per unit where the data are no images."""
     network: Literal["p", "q"] = "p"
@@ -28,25 +26,24 @@ class Show:
     """The most units to show."""
     preview: Preview = "auto"
     """Also show images in the terminal; auto does where there is no screen."""
+    data: DataFile = None
 
     def run(self) -> int:
         """Draw and write."""
         from wakesleep.cli.bars import working
         from wakesleep.cli.preview import show_in_terminal
-        from wakesleep.report import fields
-        from wakesleep.report.pictures import SIGNED, check_format, layout, save_canvas
-        from wakesleep.runs.folder import RunFolder
-        from wakesleep.storage import load_model
+        from wakesleep.pictures import SIGNED, check_format, layout, save_canvas
+        from wakesleep.runs import fields
+        from wakesleep.runs.loading import load_run
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
         check_format(self.out)
-        folder = RunFolder(self.run_folder)
-        data = folder.config().data.load()
+        run = load_run(self.run_folder, self.data)
+        data = run.about_data.without_rows()
         of = fields.generative_fields if self.network == "p" else fields.inference_fields
         with working("drawing"):
-            found = fields.strongest(of(load_model(folder.model_path)), self.count)
-            shown = fields.scaled(found)
+            shown = fields.scaled(fields.strongest(of(run.machine), self.count))
             save_canvas(self.out, layout(data, shown, colours=SIGNED), colours=SIGNED)
         if data.image_shape:
             show_in_terminal(data.images(shown), self.preview)

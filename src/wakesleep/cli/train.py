@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -32,6 +33,8 @@ class Train:
     """A file with the test set; otherwise DATA is split."""
     split: tuple[float, float, float] = DEFAULT_SPLIT
     """Fractions of train, valid and test for a single file."""
+    split_seed: int = 0
+    """Decides which rows of a single file go where, and the rows of a generated set."""
     binarise: str | None = None
     """For grey values in .npy or .npz: dynamic, or the least value from 0 to 1 that becomes a 1."""
     model: str = "sbn/sbn 10-50-100"
@@ -58,19 +61,23 @@ class Train:
     patience: int | None = None
     """Stop after so many epochs without a better validation log-likelihood; 0 for never."""
     seed: int = 0
-    """Of everything random."""
+    """Of everything random in training; which rows go where is --split-seed's."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder; runs/DATA-MODEL-seedN unless given."""
     overwrite: bool = False
     """Replace a run that is in that folder."""
     resume: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """Go on with an interrupted run; only --extend, --quiet and --json apply then."""
+    """Go on with an interrupted run; only --extend, --data, --quiet and --json apply then."""
+    moved: Annotated[str | None, tyro.conf.arg(name="data", metavar="FILE")] = None
+    """With --resume: where the run's data are now, if not where they were."""
     extend: int = 0
     """With --resume: add so many epochs to a run."""
     checkpoint_every: float = 30.0
     """Seconds between checkpoints, at the end of an epoch."""
     pictures_every: int = 0
     """Epochs between pictures of samples in RUN/samples; 0 for none."""
+    diagnostics: bool = True
+    """Do not keep what a report shows of the model at the end; the report makes it then."""
     quiet: bool = False
     """Say nothing but errors."""
     json: bool = False
@@ -83,34 +90,38 @@ class Train:
         from wakesleep.runs.start import RunOptions
         from wakesleep.training.progress_bar import TrainingProgress
 
-        if self.extend and not self.resume:
-            raise UsageError("--extend goes with --resume RUN")
+        for name, given in (("extend", self.extend), ("data", self.moved)):
+            if given and not self.resume:
+                raise UsageError(f"--{name} goes with --resume RUN")
         path = self.resume or self.out or self._default_folder()
         progress = TrainingProgress(quiet=self.quiet, as_json=self.json)
         with progress, stop_on_interrupt() as stop:
-            watch = RunOptions((progress,), stop, self.checkpoint_every, self.pictures_every)
+            options = RunOptions(
+                (progress,), stop, self.checkpoint_every, self.pictures_every, self.diagnostics
+            )
             choosing = RateChoice(path).unfinished() if self.resume else len(self._rates()) > 1
-            return self._choose(path, watch) if choosing else self._train(path, watch)
+            return self._choose(path, options) if choosing else self._train(path, options)
 
-    def _train(self, path: Path, watch: "RunOptions") -> int:
+    def _train(self, path: Path, options: "RunOptions") -> int:
         from wakesleep.runs.start import resume_run, start_run
 
         if self.resume:
-            result = resume_run(path, watch, extend=self.extend)
+            result = resume_run(path, options, extend=self.extend, data=self.moved)
         else:
-            result = start_run(path, self._config(), watch, overwrite=self.overwrite)
+            result = start_run(path, self._config(), options, overwrite=self.overwrite)
         if result is None:
             self._say({"run": str(path), "finished": True}, f"{path} is finished: nothing to do")
         elif not result.snapshot.finished:
-            self._say_how_to_resume(path)
+            return self._interrupted(path)
         else:
             best = result.snapshot.best.valid_ll
-            found = "" if best is None else f", validation LL {best:.3f} nats"
+            score = "" if best is None else f", validation LL {best:.3f} nats"
             record = {"run": str(path), "finished": True, "valid_ll": best}
-            self._say(record, f"trained {path}{found}")
+            self._say(record, f"trained {path}{score}")
         return 0
 
-    def _choose(self, path: Path, watch: "RunOptions") -> int:
+    def _choose(self, path: Path, options: "RunOptions") -> int:
+        from wakesleep.runs.folder import RunFolder
         from wakesleep.runs.selection import RateChoice
 
         choice = RateChoice(path)
@@ -118,19 +129,20 @@ class Train:
             raise UsageError(f"{path} is still choosing a learning rate: resume it first")
         if not self.resume:
             choice.prepare(self._config(), self._rates())
-        chosen = choice.run(watch)
-        if chosen is None:
-            self._say_how_to_resume(path)
-            return 0
-        rate, scores = chosen.learning_rate, chosen.valid_ll
+        scores = choice.run(options, self.moved)
+        if not scores:
+            return self._interrupted(path)
+        rate = RunFolder(path).config().recipe.learning_rate
         record = {"run": str(path), "finished": True, "learning_rate": rate, "valid_ll": scores}
-        others = ", ".join(f"{other:g}: {value:.3f}" for other, value in sorted(scores.items()))
+        others = ", ".join(f"{other:g}: {_score(scores[other])}" for other in sorted(scores))
         self._say(record, f"trained {path}, learning rate {rate:g} (validation LL {others})")
         return 0
 
-    def _say_how_to_resume(self, path: Path) -> None:
+    def _interrupted(self, path: Path) -> int:
+        """Say how to go on; the exit code of a command that was interrupted."""
         how = f"wakesleep train --resume {path}"
         self._say({"run": str(path), "resume": how}, f"stopped; go on with: {how}")
+        return INTERRUPTED
 
     def _rates(self) -> tuple[float, ...]:
         try:
@@ -141,7 +153,8 @@ class Train:
             ) from None
 
     def _config(self) -> RunConfig:
-        data = DataConfig(self.data, self.valid, self.test, self.split, self.seed, self.binarise)
+        files = (self.data, self.valid, self.test)
+        data = DataConfig(*files, self.split, self.split_seed, self.binarise)
         return RunConfig(data, self.model, self.seed, self._recipe())
 
     def _recipe(self) -> Recipe:
@@ -172,6 +185,10 @@ class Train:
             print(json.dumps(record))
         elif not self.quiet:
             print(sentence, file=sys.stderr)
+
+
+def _score(valid_ll: float | None) -> str:
+    return "diverged" if valid_ll is None else f"{valid_ll:.3f}"
 
 
 def _option(words: str) -> tuple[str, Any]:

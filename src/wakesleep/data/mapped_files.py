@@ -46,8 +46,8 @@ def map_dataset(path: Path) -> Dataset:
     features = _features(metadata, path)
     width = -(-features // 8)
     if "train" not in header or not header.keys() <= set(SPLITS):
-        tensors = ", ".join(header) or "none"
-        raise DataError(f"{path} must hold the tensors train, valid and test, but has: {tensors}")
+        names = ", ".join(header) or "none"
+        raise DataError(f"{path} must hold the tensors train, valid and test, but has: {names}")
     tensors = {name: _tensor(header[name], width, start, f"{path}, {name}") for name in header}
     end = max(tensor.start + tensor.rows * width for tensor in tensors.values())
     if path.stat().st_size != end:

@@ -9,36 +9,38 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 
-def bias_figures(found: Mapping[str, Any]) -> dict[str, bytes]:
+def bias_figures(analysis: Mapping[str, Any]) -> dict[str, bytes]:
     """PNG files by name, from `BiasVariance.to_dict()`."""
     return {
-        "gradient-bias.png": _figure(lambda axes: _gradient(axes, found)),
-        "log-likelihood-by-samples.png": _figure(lambda axes: _likelihood(axes, found)),
-        "log-likelihood-bias.png": _figure(lambda axes: _likelihood_bias(axes, found)),
+        "gradient-bias.png": _figure(lambda axes: _gradient(axes, analysis)),
+        "log-likelihood-by-samples.png": _figure(lambda axes: _likelihood(axes, analysis)),
+        "log-likelihood-bias.png": _figure(lambda axes: _likelihood_bias(axes, analysis)),
     }
 
 
-def _gradient(axes: Axes, found: Mapping[str, Any]) -> None:
+def _gradient(axes: Axes, analysis: Mapping[str, Any]) -> None:
     """Fig. 1B."""
-    axes.loglog(found["counts"], found["gradient_bias"], "o-", label="bias")
-    axes.loglog(found["counts"], found["gradient_deviation"], "s--", label="standard deviation")
-    axes.axhline(found["gradient_norm"], color="gray", lw=1, label="norm of the gradient itself")
+    axes.loglog(analysis["counts"], analysis["gradient_bias"], "o-", label="bias")
+    axes.loglog(
+        analysis["counts"], analysis["gradient_deviation"], "s--", label="standard deviation"
+    )
+    axes.axhline(analysis["gradient_norm"], color="gray", lw=1, label="norm of the gradient itself")
     axes.set(xlabel="samples K", ylabel="L2 norm", title="Gradient of p, relative to all samples")
     axes.legend()
 
 
-def _likelihood(axes: Axes, found: Mapping[str, Any]) -> None:
+def _likelihood(axes: Axes, analysis: Mapping[str, Any]) -> None:
     """Fig. 2A."""
-    axes.semilogx(found["counts"], found["log_likelihood"], "o-")
+    axes.semilogx(analysis["counts"], analysis["log_likelihood"], "o-")
     axes.set(xlabel="samples K", ylabel="nats", title="Estimated log-likelihood")
 
 
-def _likelihood_bias(axes: Axes, found: Mapping[str, Any]) -> None:
+def _likelihood_bias(axes: Axes, analysis: Mapping[str, Any]) -> None:
     """The supplement's figure."""
-    bias = [abs(value) for value in found["log_likelihood_bias"]]
-    axes.loglog(found["counts"], bias, "o-", label="bias (always low)")
-    deviation = found["log_likelihood_deviation"]
-    axes.loglog(found["counts"], deviation, "s--", label="standard deviation")
+    bias = [abs(value) for value in analysis["log_likelihood_bias"]]
+    axes.loglog(analysis["counts"], bias, "o-", label="bias (always low)")
+    deviation = analysis["log_likelihood_deviation"]
+    axes.loglog(analysis["counts"], deviation, "s--", label="standard deviation")
     axes.set(xlabel="samples K", ylabel="nats", title="log p(x), relative to all samples")
     axes.legend()
 

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.result import LEVEL
-from wakesleep.report.page import latent_rows, sample_picture
+from wakesleep.report.page import Picture, latent_rows, sample_pictures
 from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import comparison_figures
 from wakesleep.report.run_view import RunView, view_run
@@ -41,17 +41,18 @@ def write_comparison(
     runs: Sequence[str | Path],
     out: Path,
     *,
+    data: str | Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
     """Write a page that compares several runs, and return its path."""
-    views = view_runs(runs)
-    steps = 2 * len(views) + 1
-    alive, samples = [], []
-    for index, view in enumerate(views):
+    views = view_runs(runs, data)
+    steps = len(views) + 1
+    alive: list[list[int]] = []
+    samples: list[Picture] = []
+    for done, view in enumerate(views, start=1):
         alive.append([row.use.alive for row in latent_rows(view)])
-        progress(2 * index + 1, steps)
-        samples.append(sample_picture(view, f"Samples from {view.name}"))
-        progress(2 * index + 2, steps)
+        samples += sample_pictures(view)
+        progress(done, steps)
     path = write_page(
         out,
         "comparison.html.j2",
@@ -67,31 +68,31 @@ def write_comparison(
     return path
 
 
-def view_runs(runs: Sequence[str | Path]) -> list[RunView]:
-    """Read several runs, at least two."""
+def view_runs(runs: Sequence[str | Path], data: str | Path | None = None) -> list[RunView]:
+    """Read several runs, at least two; `data` is where their data are now."""
     if len(runs) < 2:
         raise UsageError("a comparison needs at least two runs")
-    return [view_run(run) for run in runs]
+    return [view_run(run, data) for run in runs]
 
 
 def caution(runs: Sequence[RunView]) -> str | None:
     """Why the runs' likelihoods do not compare, or None."""
-    for what, found in (
+    for what, values in (
         ("data set", {run.data.name for run in runs}),
         ("binarisation", {run.data.binarisation for run in runs}),
         ("split", {run.evaluation["split"] for run in runs if run.evaluation}),
     ):
-        if len(found) > 1:
+        if len(values) > 1:
             return f"These runs differ in their {what}: their likelihoods do not compare."
     return None
 
 
 def differences(runs: Sequence[RunView]) -> list[Difference]:
-    """Every pair of runs that was judged on the same examples, the better one first."""
+    """Every pair of runs that was evaluated on the same examples, the better one first."""
     if caution(runs):
         return []
     pairs = [(a, b) for i, a in enumerate(runs) for b in runs[i + 1 :]]
-    return [found for a, b in pairs if (found := _difference(a, b))]
+    return [known for a, b in pairs if (known := _difference(a, b))]
 
 
 def _difference(a: RunView, b: RunView) -> Difference | None:
@@ -107,11 +108,11 @@ def _difference(a: RunView, b: RunView) -> Difference | None:
 
 
 def _same_examples(a: RunView, b: RunView) -> bool:
-    """Whether both were judged on the very same rows; names and seeds alone do not say."""
+    """Whether both were evaluated on the very same rows; names and seeds alone do not say."""
     if not (a.evaluation and b.evaluation):
         return False
     rows, others = a.data.splits[a.evaluation["split"]], b.data.splits[b.evaluation["split"]]
-    return len(rows) > 1 and np.array_equal(rows[:], others[:])
+    return rows.rows > 1 and rows == others
 
 
 def comparison_rows(runs: Sequence[RunView]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import io
 import numpy as np
 from matplotlib import image as matplotlib_image
 
-from wakesleep.report.pictures import GAP, SCALE
+from wakesleep.pictures import GAP, SCALE
 
 MISSING_COLOUR = (0.25, 0.45, 0.85)
 

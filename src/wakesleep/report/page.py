@@ -1,27 +1,20 @@
-"""The page of one run."""
+"""The page of one run: it renders what the run wrote."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax
 import numpy as np
 
-from wakesleep.data.hidden_halves import hidden_half
-from wakesleep.inference.imputation import impute
-from wakesleep.models import sample, sample_means
+from wakesleep.pictures import GREY, SIGNED, canvas_png, data_uri, layout
 from wakesleep.report.completions import completions_png
-from wakesleep.report.fields import generative_fields, inference_fields, scaled, strongest
-from wakesleep.report.pictures import GREY, SIGNED, canvas_png, data_uri, layout
 from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import activity_figure, learning_figures, likelihood_figures
 from wakesleep.report.run_view import RunView, view_run
-from wakesleep.runs.latent_use import ALIVE, LayerUse, latent_use
+from wakesleep.runs.fields import scaled
+from wakesleep.runs.latent_use import ALIVE, LayerUse
 
-SHOWN = 64
-STEPS = 5
-COMPLETED = 6
-COMPLETIONS = 8
+STEPS = 3
 
 Progress = Callable[[int, int], None]
 
@@ -49,18 +42,22 @@ class LatentRow:
 
 
 def write_report(
-    run: str | Path, out: Path | None = None, *, progress: Progress | None = None
+    run: str | Path,
+    out: Path | None = None,
+    *,
+    data: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Path:
-    """Write a run's page, `report.html` in its folder unless given, and return its path."""
+    """Write a run's page, `report.html` in its folder unless given, and return its path.
+
+    `data` is where the data are now; they are asked for only where the run did not keep what is
+    made from them.
+    """
     tell = progress or _nobody
-    view = view_run(run)
+    view = view_run(run, data)
     tell(1, STEPS)
-    pictures = model_pictures(view)
-    tell(2, STEPS)
     latents = latent_rows(view)
-    tell(3, STEPS)
-    completions = completion_pictures(view)
-    tell(4, STEPS)
+    tell(2, STEPS)
     path = write_page(
         out or Path(run) / "report.html",
         "report.html.j2",
@@ -71,9 +68,9 @@ def write_report(
         latents=latents,
         activity=[activity_figure([row.use for row in latents])] if latents else [],
         alive_threshold=ALIVE,
-        pictures=pictures,
+        pictures=model_pictures(view),
         fields=field_pictures(view),
-        completions=completions,
+        completions=imputation_pictures(view),
     )
     tell(STEPS, STEPS)
     return path
@@ -81,63 +78,62 @@ def write_report(
 
 def latent_rows(view: RunView) -> list[LatentRow]:
     """How each latent layer is used on held-out rows, or on training rows where there are none."""
-    if not view.model.latent_sizes:
-        return []
-    rows = next(split for split in (view.data.valid, view.data.test, view.data.train) if len(split))
-    uses = latent_use(view.model, rows, key=jax.random.key(0))
-    kls = view.last["kl"]
+    uses = view.diagnostics.latents if view.diagnostics else []
+    kls = view.last["kl"] if uses else []
     return [LatentRow(i, use, kl) for i, (use, kl) in enumerate(zip(uses, kls, strict=True), 1)]
 
 
 def model_pictures(view: RunView) -> list[Picture]:
     """Rows of the data beside rows of the model."""
-    key = jax.random.key(0)
-    return [
-        _picture(view, "Data: rows of the training set", view.data.train[:SHOWN]),
-        sample_picture(view, "Samples from the model"),
-        _picture(
-            view,
-            "Samples: the probability of each bit",
-            sample_means(view.model, SHOWN, key=key),
-        ),
-    ]
+    captions = {
+        "train": "Data: rows of the training set",
+        "samples": "Samples from the model",
+        "probabilities": "Samples: the probability of each bit",
+    }
+    return _pictures(view, captions)
 
 
-def sample_picture(view: RunView, caption: str) -> Picture:
+def sample_pictures(view: RunView) -> list[Picture]:
     """Bits drawn from the model, the same in every page of a run."""
-    return _picture(view, caption, sample(view.model, SHOWN, key=jax.random.key(0)))
+    return _pictures(view, {"samples": f"Samples from {view.name}"})
 
 
 def field_pictures(view: RunView) -> list[Picture]:
     """The strongest receptive fields of the first latent layer, in p and in q."""
-    if not view.model.latent_sizes:
-        return []
-    kinds = (
-        ("What each unit of the first layer adds to the data (p)", generative_fields),
-        ("What each unit of the first layer looks for in the data (q)", inference_fields),
-    )
-    return [
-        _picture(view, caption, scaled(strongest(fields(view.model), SHOWN)), signed=True)
-        for caption, fields in kinds
-    ]
+    captions = {
+        "fields_p": "What each unit of the first layer adds to the data (p)",
+        "fields_q": "What each unit of the first layer looks for in the data (q)",
+    }
+    return _pictures(view, captions, signed=True)
 
 
-def completion_pictures(view: RunView) -> list[Picture]:
+def imputation_pictures(view: RunView) -> list[Picture]:
     """What the model makes of the lower half of test images, given the upper one."""
-    if not (view.data.image_shape and len(view.data.test) and view.model.latent_sizes):
+    kept = view.diagnostics
+    if kept is None or "imputed" not in kept:
         return []
-    table = hidden_half(view.data, COMPLETED, "lower")
-    found = impute(view.model, *table, samples=200, key=jax.random.key(1), draws=COMPLETIONS)
-    images = (view.data.images(array) for array in (*table, found.draws))
+    arrays = (kept["given"], kept["missing"].astype(bool), kept["imputed"])
+    images = (view.shown_as.images(array) for array in arrays)
     png = completions_png(*images, inverted=view.data.inverted)
     return [Picture("Test images with the lower half hidden, and completions", data_uri(png))]
+
+
+def _pictures(view: RunView, captions: dict[str, str], *, signed: bool = False) -> list[Picture]:
+    kept = view.diagnostics
+    if kept is None:
+        return []
+    shown = {caption: kept[name] for name, caption in captions.items() if name in kept}
+    return [
+        _picture(view, caption, scaled(rows) if signed else rows, signed=signed)
+        for caption, rows in shown.items()
+    ]
 
 
 def _picture(view: RunView, caption: str, rows: np.ndarray, *, signed: bool = False) -> Picture:
     # A weight's sign means the same whatever the background is.
     inverted = view.data.inverted and not signed
     colours = SIGNED if signed else GREY
-    canvas = layout(view.data, rows, colours=colours)
+    canvas = layout(view.shown_as, rows, colours=colours)
     png = canvas_png(canvas, colours=colours, inverted=inverted)
     return Picture(caption, data_uri(png))
 

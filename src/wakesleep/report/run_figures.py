@@ -33,12 +33,12 @@ def learning_figures(records: Sequence[Record]) -> list[Markup]:
     return [plot_svg(partial(draw, records=records), about) for draw, about in plots]
 
 
-def likelihood_figures(found: LogLikelihood) -> list[Markup]:
+def likelihood_figures(score: LogLikelihood) -> list[Markup]:
     """Histograms over the examples of an evaluation; what was not measured is left out."""
     histograms = (
-        (found.values, _values, "Histogram of the examples' log-likelihoods"),
-        (found.effective_samples, _effective, "Histogram of the examples' effective sample sizes"),
-        (found.pareto_k, _pareto, "Histogram of the examples' Pareto k"),
+        (score.values, _values, "Histogram of the examples' log-likelihoods"),
+        (score.effective_samples, _effective, "Histogram of the examples' effective sample sizes"),
+        (score.pareto_k, _pareto, "Histogram of the examples' Pareto k"),
     )
     drawn = []
     for values, draw, alternative in histograms:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +13,66 @@ from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.estimators import estimator_table
 from wakesleep.evaluation.result import LogLikelihood
-from wakesleep.models import HelmholtzMachine
 from wakesleep.runs.config import RunConfig
+from wakesleep.runs.data_record import DataRecord
+from wakesleep.runs.diagnostics import Diagnostics, diagnostics_of
 from wakesleep.runs.folder import RunFolder
-from wakesleep.storage import load_model
+from wakesleep.runs.loading import Run, load_run
 
 Evaluation = Mapping[str, Any]
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunView:
     """A run with at least one finished epoch.
 
     Attributes:
-        name: the folder's own name.
+        run: the run itself.
         records: one per epoch, as metrics.jsonl has them.
-        evaluation: what `wakesleep evaluate` found, or None.
+        evaluation: what `wakesleep evaluate` measured, or None.
         examples: every example's numbers behind that evaluation, or None.
     """
 
-    name: str
-    config: RunConfig
-    config_text: str
-    data: Dataset
-    model: HelmholtzMachine
+    run: Run
     records: list[dict[str, Any]]
     evaluation: Evaluation | None
     examples: LogLikelihood | None
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.run.path.resolve().name
+
+    @property
+    def config(self) -> RunConfig:
+        """What was trained."""
+        return self.run.config
+
+    @property
+    def config_text(self) -> str:
+        """The same, as it stands in the file."""
+        return self.run.folder.config_path.read_text(encoding="utf-8")
+
+    @property
+    def data(self) -> DataRecord:
+        """What the data were."""
+        return self.run.about_data
+
+    @cached_property
+    def shown_as(self) -> Dataset:
+        """How a row of the data is shown."""
+        return self.data.without_rows()
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics | None:
+        """What can be shown of the model; None where it is no machine."""
+        return diagnostics_of(self.run)
+
+    @property
+    def samples(self) -> int | None:
+        """K of the last phase's training, where its estimator has one."""
+        return getattr(self.config.recipe.expand()[-1].estimator, "samples", None)
 
     @property
     def last(self) -> Record:
@@ -59,16 +92,17 @@ class RunView:
     @property
     def best_valid_ll(self) -> float | None:
         """The best validation log-likelihood, of raw or averaged weights."""
-        found = [record[n] for record in self.records for n in ("valid_ll", "valid_ll_average")]
-        return max((value for value in found if value is not None), default=None)
+        scores = [record[n] for record in self.records for n in ("valid_ll", "valid_ll_average")]
+        return max((score for score in scores if score is not None), default=None)
 
     def summary(self) -> list[tuple[str, str]]:
         """What was trained on what, for how long."""
         data, recipe = self.data, self.config.recipe.expand()[-1]
-        sizes = " / ".join(f"{len(split):,}" for split in data.splits.values())
+        sizes = " / ".join(f"{split.rows:,}" for split in data.splits.values())
+        of = "arrays" if data.features is None else f"{data.features} bits"
         per_epoch = self.seconds / len(self.records)
         return [
-            ("Data", f"{data.name}: {sizes} rows (train / valid / test) of {data.features} bits"),
+            ("Data", f"{data.name}: {sizes} rows (train / valid / test) of {of}"),
             ("Binarisation", data.binarisation),
             ("Architecture", self.config.model),
             ("Estimator", _options(estimator_table(recipe.estimator))),
@@ -80,23 +114,19 @@ class RunView:
         ]
 
 
-def view_run(run: str | Path) -> RunView:
-    """Read a run folder; one without a finished epoch is refused."""
-    folder = RunFolder(Path(run))
-    config, records = folder.config(), folder.records()
+def view_run(path: str | Path, data: str | Path | None = None) -> RunView:
+    """Read a run folder; one without a finished epoch, or whose data changed, is refused.
+
+    `data` is where the data are now, if not where they were. They are only needed where the
+    folder lacks something that is made from them.
+    """
+    run = load_run(path, data)
+    records = run.history
     if not records:
-        raise UsageError(f"{run} has no finished epoch to report yet")
-    evaluation = _evaluation(folder)
-    return RunView(
-        name=folder.path.resolve().name,
-        config=config,
-        config_text=folder.config_path.read_text(encoding="utf-8"),
-        data=config.data.load(),
-        model=load_model(folder.model_path),
-        records=records,
-        evaluation=evaluation,
-        examples=_examples(folder, evaluation),
-    )
+        raise UsageError(f"{path} has no finished epoch to report yet")
+    run.check_data()
+    evaluation = _evaluation(run.folder)
+    return RunView(run, records, evaluation, _examples(run.folder, evaluation))
 
 
 def _options(table: dict[str, Any]) -> str:
@@ -116,8 +146,8 @@ def duration(seconds: float) -> str:
 def _evaluation(folder: RunFolder) -> Evaluation | None:
     if not folder.evaluation_path.exists():
         return None
-    found: Evaluation = json.loads(folder.evaluation_path.read_text(encoding="utf-8"))
-    return found
+    evaluation: Evaluation = json.loads(folder.evaluation_path.read_text(encoding="utf-8"))
+    return evaluation
 
 
 def _examples(folder: RunFolder, evaluation: Evaluation | None) -> LogLikelihood | None:
@@ -125,5 +155,5 @@ def _examples(folder: RunFolder, evaluation: Evaluation | None) -> LogLikelihood
     path = folder.evaluation_path.with_suffix(".npz")
     if evaluation is None or not path.exists():
         return None
-    found = LogLikelihood.load(path)
-    return found if np.isclose(found.mean, evaluation["mean"], rtol=1e-9) else None
+    examples = LogLikelihood.load(path)
+    return examples if np.isclose(examples.mean, evaluation["mean"], rtol=1e-9) else None

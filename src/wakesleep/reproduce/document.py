@@ -47,7 +47,7 @@ def document(store: ExperimentStore) -> str:
 def _experiments(store: ExperimentStore) -> list[tuple[Experiment, dict[str, Any]]]:
     loaded = [store.experiment(name) for name in experiment_names()]
     return [
-        (each, {row.name: found for row in each.rows if (found := store.result(row))})
+        (each, {row.name: result for row in each.rows if (result := store.result(row))})
         for each in loaded
     ]
 
@@ -70,24 +70,24 @@ def _tried(experiment: Experiment) -> str:
 
 
 def _data_line(results: Mapping[str, Any]) -> str:
-    data = sorted({f"{found['data']} ({found['binarisation']})" for found in results.values()})
+    data = sorted({f"{result['data']} ({result['binarisation']})" for result in results.values()})
     return f"Data: {'; '.join(data)}.\n\n" if data else ""
 
 
-def _line(row: Row, found: Mapping[str, Any] | None) -> str:
+def _line(row: Row, result: Mapping[str, Any] | None) -> str:
     paper = "-" if row.paper_nll is None else f"{row.paper_nll:.2f}"
-    if found is None:
+    if result is None:
         return f"| {row.name} | {paper} | {row.no_result} | | | | | | |"
     cells = [
         row.name,
         paper,
-        f"{found['nll']:.2f} ± {found['interval']:.2f}",
-        "" if row.paper_nll is None else f"{found['nll'] - row.paper_nll:+.2f}",
-        verdict(found["nll"], found["interval"], row.paper_nll),
-        _samples(found),
-        str(found["epochs"]),
-        f"{(found['training_seconds'] + found['evaluation_seconds']) / 60:.0f}",
-        f"`{found['commit']}`",
+        f"{result['nll']:.2f} ± {result['interval']:.2f}",
+        "" if row.paper_nll is None else f"{result['nll'] - row.paper_nll:+.2f}",
+        verdict(result["nll"], result["interval"], row.paper_nll),
+        _samples(result),
+        str(result["epochs"]),
+        f"{(result['training_seconds'] + result['evaluation_seconds']) / 60:.0f}",
+        f"`{result['commit']}`",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -101,17 +101,17 @@ def verdict(nll: float, interval: float, paper: float | None) -> str:
     return "within the interval" if nll - interval <= paper else "no"
 
 
-def _samples(found: Mapping[str, Any]) -> str:
-    if found["evaluation"]["method"] == "exact":
+def _samples(result: Mapping[str, Any]) -> str:
+    if result["evaluation"]["method"] == "exact":
         return "exact"
-    mean = found["evaluation"]["samples_per_example"]
-    if found["tolerance"] is None:
-        return f"{found['samples']:,}"
+    mean = result["evaluation"]["samples_per_example"]
+    if result["tolerance"] is None:
+        return f"{result['samples']:,}"
     # Results of version 0.1 know no annealed runs.
-    annealed = found["evaluation"].get("annealed_examples", 0) / found["evaluation"]["examples"]
+    annealed = result["evaluation"].get("annealed_examples", 0) / result["evaluation"]["examples"]
     share = f", {annealed:.0%} annealed" if annealed else ""
-    spent = f"tolerance {found['tolerance']:g}; {mean:,.0f} on average{share}"
-    return f"up to {found['samples']:,} ({spent})"
+    spent = f"tolerance {result['tolerance']:g}; {mean:,.0f} on average{share}"
+    return f"up to {result['samples']:,} ({spent})"
 
 
 def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
@@ -120,7 +120,8 @@ def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
     if results:
         lines.append(f"![{experiment.title}](figures/{experiment.name}.png)\n")
         made = ", ".join(
-            f"{name} (`{found['commit']}`, seed {found['seed']})" for name, found in results.items()
+            f"{name} (`{result['commit']}`, seed {result['seed']})"
+            for name, result in results.items()
         )
         lines.append(f"{_data_line(results)}Made from: {made}.")
     if missing:

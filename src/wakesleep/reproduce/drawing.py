@@ -47,11 +47,11 @@ def _curve(
     measured = [row for row in experiment.rows if row.name in results]
     for line in dict.fromkeys(row.line for row in measured):
         rows = [row for row in measured if row.line == line]
-        found = [results[row.name] for row in rows]
+        points = [results[row.name] for row in rows]
         axes.errorbar(
             [float(row.x or 0) for row in rows],
-            [-each["nll"] for each in found],
-            yerr=[each["interval"] for each in found],
+            [-each["nll"] for each in points],
+            yerr=[each["interval"] for each in points],
             marker="o",
             capsize=3,
             label=line,
@@ -63,9 +63,9 @@ def _test_samples(
     axes: Axes, store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> None:
     """Fig. 2A, the paper's final number as a level where its tables give one."""
-    for number, (name, found) in enumerate(results.items()):
+    for number, (name, result) in enumerate(results.items()):
         color = f"C{number}"
-        axes.semilogx(found["counts"], found["log_likelihood"], "o-", color=color, label=name)
+        axes.semilogx(result["counts"], result["log_likelihood"], "o-", color=color, label=name)
         paper = store.source_of(experiment.row(name)).paper_nll
         if paper is not None:
             axes.axhline(-paper, color=color, linestyle=":", label=f"the paper's: {-paper:g}")
@@ -76,18 +76,18 @@ def _learning_curves(
     axes: Axes, store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> None:
     """The supplement's learning curves, broken where K changes: values across it do not compare."""
-    for number, (name, found) in enumerate(results.items()):
-        counts = found["validation_samples"]
+    for number, (name, result) in enumerate(results.items()):
+        counts = result["validation_samples"]
         for count in dict.fromkeys(counts):
             at = [i for i, each in enumerate(counts) if each == count]
             axes.plot(
-                [found["epoch"][i] for i in at],
-                [found["valid_ll"][i] for i in at],
+                [result["epoch"][i] for i in at],
+                [result["valid_ll"][i] for i in at],
                 color=f"C{number}",
                 linestyle="-" if count == counts[0] else "--",
                 label=f"{name} (K = {count})",
             )
-    best = max(max(found["valid_ll"]) for found in results.values())
+    best = max(max(result["valid_ll"]) for result in results.values())
     axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
 
 

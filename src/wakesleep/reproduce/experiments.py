@@ -91,11 +91,11 @@ class Experiment:
 
     def row(self, name: str) -> Row:
         """By name, whatever the case."""
-        found = {row.name.lower(): row for row in self.rows}
-        if name.lower() not in found:
+        known = {row.name.lower(): row for row in self.rows}
+        if name.lower() not in known:
             valid = ", ".join(f"'{row.name}'" for row in self.rows)
             raise UsageError(f"{self.name} has no row '{name}'; its rows: {valid}")
-        return found[name.lower()]
+        return known[name.lower()]
 
 
 def slug(name: str) -> str:
@@ -118,12 +118,12 @@ def load_experiment(name: str) -> Experiment:
 
 def _all() -> dict[str, Experiment]:
     folder = files("wakesleep") / "experiments"
-    found = []
+    numbered = []
     for file in folder.iterdir():
         if file.name.endswith(".toml"):
             values = tomllib.loads(file.read_text(encoding="utf-8"))
-            found.append((values.pop("order"), _experiment(file.name[:-5], values)))
-    return {made.name: made for _, made in sorted(found, key=lambda pair: pair[0])}
+            numbered.append((values.pop("order"), _experiment(file.name[:-5], values)))
+    return {made.name: made for _, made in sorted(numbered, key=lambda pair: pair[0])}
 
 
 def _experiment(name: str, values: Mapping[str, Any]) -> Experiment:

@@ -1,6 +1,7 @@
 """Rows of figures: something is measured of another experiment's trained model and written down."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,13 +16,12 @@ from wakesleep.errors import UsageError
 from wakesleep.evaluation import bias_variance, log_likelihood
 from wakesleep.evaluation.bootstrap import COUNTS
 from wakesleep.inference.blocks import Progress
-from wakesleep.models import HelmholtzMachine, sample_means
-from wakesleep.report.pictures import save_grid
-from wakesleep.reproduce.experiments import Experiment, Row
+from wakesleep.models import sample_means
+from wakesleep.pictures import save_grid
+from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.rows import train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore
-from wakesleep.runs.folder import RunFolder
-from wakesleep.storage import load_model
+from wakesleep.runs.loading import Run, load_run
 from wakesleep.training.events import Observer
 
 POINTS = 25
@@ -32,66 +32,69 @@ SHOWN = 100
 Measurement = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What a measurement looks at, and where it may put a picture."""
+
+    run: Run
+    quick: bool
+    picture: Path
+    progress: Progress
+
+
 def run_figure_row(
     store: ExperimentStore,
-    experiment: Experiment,
     row: Row,
     budget: Budget,
     observers: tuple[Observer, ...] = (),
     progress: Progress = lambda done, total: None,
 ) -> Measurement:
     """Train the source row if it is not trained, measure, and write the result down."""
-    source = store.source_of(row)
-    trained = train_row(store, source, budget, observers)
-    data = trained.folder.config().data.load()
-    measure = MEASUREMENTS[experiment.kind]
+    trained = train_row(store, store.source_of(row), budget, observers)
+    run = load_run(trained.folder.path)
     picture = store.result_path(row, ".png")
-    found = {
+    measure = MEASUREMENTS[store.experiment(row.experiment).kind]
+    result = {
         "experiment": row.experiment,
         "row": row.name,
         "source": list(row.source or ()),
-        "model": trained.folder.config().model,
-        "data": data.name,
-        "binarisation": data.binarisation,
-        "recipe": trained.folder.config().recipe.to_dict(),
+        "model": run.config.model,
+        "data": run.data.name,
+        "binarisation": run.data.binarisation,
+        "recipe": run.config.recipe.to_dict(),
         "seed": row.seed,
         "command": f'wakesleep reproduce {row.experiment} --row "{row.name}"',
         "commit": provenance.commit(),
         "machine": provenance.machine(),
-        **measure(trained.folder, data, store.quick, picture, budget.watching(progress)),
+        **measure(Measured(run, store.quick, picture, budget.watching(progress))),
     }
-    store.write_result(row, found)
-    return found
+    store.write_result(row, result)
+    return result
 
 
-def _bias(
-    folder: RunFolder, data: Dataset, quick: bool, picture: Path, progress: Progress
-) -> Measurement:
+def _bias(measured: Measured) -> Measurement:
     """Figs. 1B and the supplement's log p: the bootstrap on one minibatch of test points."""
-    primary = 100 if quick else max(COUNTS)
+    primary = 100 if measured.quick else max(COUNTS)
     analysis = bias_variance(
-        load_model(folder.model_path),
-        _test_points(data, POINTS),
+        measured.run.machine,
+        _test_points(measured.run.data, POINTS),
         key=jax.random.key(3),
         counts=[count for count in COUNTS if count <= primary],
         primary=primary,
-        replicates=10 if quick else 100,
-        progress=progress,
+        replicates=10 if measured.quick else 100,
+        progress=measured.progress,
     )
     return analysis.to_dict()
 
 
-def _test_samples(
-    folder: RunFolder, data: Dataset, quick: bool, picture: Path, progress: Progress
-) -> Measurement:
+def _test_samples(measured: Measured) -> Measurement:
     """Fig. 2A: the estimate by the number of test samples, on a fixed random part of the test."""
-    model: HelmholtzMachine = load_model(folder.model_path)
-    rows = _test_points(data, 50 if quick else TEST_POINTS)
-    counts = TEST_SAMPLES[:5] if quick else TEST_SAMPLES
+    rows = _test_points(measured.run.data, 50 if measured.quick else TEST_POINTS)
+    counts = TEST_SAMPLES[:5] if measured.quick else TEST_SAMPLES
     scores = []
     for place, count in enumerate(counts):
-        progress(place, len(counts))
-        scores.append(log_likelihood(model, rows, count, key=jax.random.key(4)))
+        measured.progress(place, len(counts))
+        scores.append(log_likelihood(measured.run.machine, rows, count, key=jax.random.key(4)))
     return {
         "counts": list(counts),
         "log_likelihood": [score.mean for score in scores],
@@ -100,23 +103,20 @@ def _test_samples(
     }
 
 
-def _samples(
-    folder: RunFolder, data: Dataset, quick: bool, picture: Path, progress: Progress
-) -> Measurement:
+def _samples(measured: Measured) -> Measurement:
     """Figs. 2B, 2C and 3: the probabilities from which each pixel is sampled."""
+    data = measured.run.data
     if not data.image_shape:
         raise UsageError(f"'{data.name}' has no images to show")
-    means = sample_means(load_model(folder.model_path), SHOWN, key=jax.random.key(5))
-    save_grid(picture, data.images(means), inverted=data.inverted)
-    return {"picture": picture.name, "shown": SHOWN}
+    means = sample_means(measured.run.machine, SHOWN, key=jax.random.key(5))
+    save_grid(measured.picture, data.images(means), inverted=data.inverted)
+    return {"picture": measured.picture.name, "shown": SHOWN}
 
 
-def _learning_curves(
-    folder: RunFolder, data: Dataset, quick: bool, picture: Path, progress: Progress
-) -> Measurement:
+def _learning_curves(measured: Measured) -> Measurement:
     """The validation log-likelihood after every epoch."""
-    records = folder.records()
-    counts = [phase.validation_samples for phase in folder.config().recipe.expand()]
+    records = measured.run.history
+    counts = [phase.validation_samples for phase in measured.run.config.recipe.expand()]
     return {
         "epoch": [record["epoch"] for record in records],
         "valid_ll": [round(record["valid_ll"], 3) for record in records],
@@ -124,7 +124,7 @@ def _learning_curves(
     }
 
 
-MEASUREMENTS: Mapping[str, Callable[..., Measurement]] = MappingProxyType(
+MEASUREMENTS: Mapping[str, Callable[[Measured], Measurement]] = MappingProxyType(
     {
         "bias": _bias,
         "test-samples": _test_samples,

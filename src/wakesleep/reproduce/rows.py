@@ -1,24 +1,20 @@
-"""Running a row: train its candidates, keep the best on validation, judge that one on the test."""
+"""Running a row: train its candidates, keep the best on validation, evaluate that on the test."""
 
 import time
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-
 from wakesleep import provenance
-from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Progress
 from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
-from wakesleep.runs.checkpoints import latest_checkpoint, read_progress
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.loading import load_run
 from wakesleep.runs.run_evaluation import RunEvaluation
-from wakesleep.runs.start import RunOptions, resume_run, start_run
-from wakesleep.training.divergence import DivergenceError
+from wakesleep.runs.selection import Candidate, select
+from wakesleep.runs.start import RunOptions
 from wakesleep.training.events import Observer
-from wakesleep.training.session import FitResult
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class Trained:
     """The candidate that did best on the validation set, and how every candidate did."""
 
     folder: RunFolder
-    valid_ll: dict[str, float]
+    valid_ll: dict[str, float | None]
     seconds: float
 
 
@@ -40,10 +36,10 @@ def run_row(
     """The result of a row, written down; `OutOfTimeError` when the budget ends before it."""
     trained = train_row(store, row, budget, observers)
     began = time.monotonic()
-    judgement = RunEvaluation(row.samples, "test", row.tolerance, seed=row.seed + 1)
-    _, score = judgement.of(trained.folder, budget.watching(progress))
+    evaluation = RunEvaluation(row.samples, "test", row.tolerance, seed=row.seed + 1)
+    _, score = evaluation.of(load_run(trained.folder.path), budget.watching(progress))
     config = trained.folder.config()
-    found = {
+    result = {
         "experiment": row.experiment,
         "row": row.name,
         "nll": -score["mean"],
@@ -66,57 +62,25 @@ def run_row(
         "commit": provenance.commit(),
         "machine": provenance.machine(),
     }
-    store.write_result(row, found)
-    return found
+    store.write_result(row, result)
+    return result
 
 
 def train_row(
     store: ExperimentStore, row: Row, budget: Budget, observers: tuple[Observer, ...] = ()
 ) -> Trained:
     """Train whatever candidate is not trained yet, and choose."""
-    candidates = row.candidates()
-    path = store.run_path(row)
-    folders = {
-        name: RunFolder(path if len(candidates) == 1 else path / name) for name in candidates
+    path, chosen = store.run_path(row), row.candidates()
+    candidates = {
+        name: Candidate(
+            RunFolder(path if len(chosen) == 1 else path / name),
+            RunConfig(DataConfig(row.data), model, row.seed, recipe),
+        )
+        for name, (model, recipe) in chosen.items()
     }
-    watch = RunOptions(observers, budget.spent)
-    for name, (model, recipe) in candidates.items():
-        budget.check()
-        config = RunConfig(DataConfig(row.data), model, row.seed, recipe)
-        _train(folders[name], config, watch)
-        # What was compiled keeps some 500 memory maps per candidate; Linux allows 65,530 in all.
-        jax.clear_caches()
-    scores = {name: _best_valid_ll(folder) for name, folder in folders.items()}
-    best = max(scores, key=lambda name: scores[name])
-    if scores[best] == float("-inf"):
-        raise UsageError(f"every candidate of {row.experiment}, row '{row.name}', diverged")
-    seconds = sum(r["seconds"] for folder in folders.values() for r in folder.records())
-    return Trained(folders[best], scores, seconds)
-
-
-def _train(folder: RunFolder, config: RunConfig, watch: RunOptions) -> None:
-    """Start a run or go on with it; a candidate that diverges is out, the others go on."""
-    result: FitResult | None
-    try:
-        if not folder.config_path.exists():
-            result = start_run(folder.path, config, watch)
-        elif folder.config() == config:
-            result = resume_run(folder.path, watch)
-        else:
-            raise UsageError(
-                f"{folder.path} holds a run of another recipe: move it away or remove it"
-            )
-    except DivergenceError:
-        return
-    if result is not None and not result.snapshot.finished:
+    selection = select(candidates, RunOptions(observers, budget.spent, diagnostics=False))
+    if selection is None:
         raise OutOfTimeError
-
-
-def _best_valid_ll(folder: RunFolder) -> float:
-    """That of the kept parameters; minus infinity for a run that broke before its end."""
-    path = latest_checkpoint(folder)
-    if path is None:
-        return float("-inf")
-    progress = read_progress(path)
-    best = progress.best.valid_ll
-    return best if progress.finished and best is not None else float("-inf")
+    folders = {name: candidate.folder for name, candidate in candidates.items()}
+    seconds = sum(r["seconds"] for folder in folders.values() for r in folder.records())
+    return Trained(folders[selection.best], selection.valid_ll, seconds)

@@ -65,8 +65,8 @@ class ExperimentStore:
         """The row whose model a figure looks at."""
         assert row.source is not None
         experiment, name = row.source
-        found = load_experiment(experiment).row(name)
-        return shrunk(found) if self.quick else found
+        source = load_experiment(experiment).row(name)
+        return shrunk(source) if self.quick else source
 
     def run_path(self, row: Row) -> Path:
         """Where the row is trained."""
@@ -82,11 +82,11 @@ class ExperimentStore:
         if not path.exists():
             return None
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise DataError(f"{path} is not the result of a row: {error}") from None
-        return found
+        return result
 
-    def write_result(self, row: Row, found: dict[str, Any]) -> None:
+    def write_result(self, row: Row, result: dict[str, Any]) -> None:
         """Keep a row's result."""
-        write_atomically(self.result_path(row), (json.dumps(found, indent=2) + "\n").encode())
+        write_atomically(self.result_path(row), (json.dumps(result, indent=2) + "\n").encode())

@@ -9,17 +9,12 @@ import equinox as eqx
 
 from wakesleep.data import Table
 from wakesleep.errors import DataError
+from wakesleep.models import LatentModel
 from wakesleep.recipe import Recipe
-from wakesleep.storage import (
-    load_arrays,
-    model_header,
-    model_shapes,
-    read_header,
-    save_arrays,
-    save_model,
-)
-from wakesleep.training.events import EpochDone, Event, Finished, Interrupted
 from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.model_files import shapes_from
+from wakesleep.storage import load_arrays, model_header, read_header, save_arrays, save_model
+from wakesleep.training.events import EpochDone, Event, Finished, Interrupted
 from wakesleep.training.snapshot import Best, Position, Snapshot, phase_arrays
 
 KEEP = 2
@@ -27,9 +22,8 @@ KEEP = 2
 
 def save_checkpoint(folder: RunFolder, snapshot: Snapshot) -> Path:
     """Write a snapshot, then drop all but the newest few."""
-    model = snapshot.arrays.state.model
     header = {
-        **model_header(model),
+        **model_header(snapshot.arrays.state.model),
         "position": dataclasses.asdict(snapshot.position),
         "best": dataclasses.asdict(snapshot.best),
         "seconds": snapshot.seconds,
@@ -47,12 +41,17 @@ def latest_checkpoint(folder: RunFolder) -> Path | None:
     return max(folder.checkpoints.glob("step-*.safetensors"), default=None)
 
 
-def load_checkpoint(path: Path, recipe: Recipe, rows: Table) -> Snapshot:
-    """Read a snapshot of a run with this recipe on these training rows."""
+def load_checkpoint(
+    path: Path, recipe: Recipe, rows: Table, template: LatentModel | None = None
+) -> Snapshot:
+    """Read a snapshot of a run with this recipe on these training rows.
+
+    `template` has the structure of a model that was given as functions.
+    """
     progress = read_progress(path)
     phases = recipe.expand()
     phase = phases[min(progress.position.phase, len(phases) - 1)]
-    model = model_shapes(read_header(path), path)
+    model = shapes_from(read_header(path), path, template)
 
     like = eqx.filter_eval_shape(lambda model: phase_arrays(model, phase, rows, 0), model)
     return Snapshot(load_arrays(path, like), **vars(progress))

@@ -1,5 +1,6 @@
 """What a run folder's config.toml says: all that is needed to run it again. No JAX here."""
 
+import dataclasses
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,12 @@ from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
+
+GIVEN = "given by the caller"
+"""The data source of a run that was started in Python with a data set in memory."""
+
+FUNCTION = "function"
+"""What config.toml says in place of an architecture where the model is code of the caller's."""
 
 
 @dataclass(frozen=True)
@@ -32,20 +39,34 @@ class DataConfig:
 
     def load(self) -> Dataset:
         """The data set."""
+        if self.source == GIVEN:
+            raise UsageError("the run was trained on a data set in memory, which is not in a file")
         more = {"valid": self.valid, "test": self.test, "binarise": self.binarise}
         options = {name: value for name, value in more.items() if value is not None}
         return load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
 
     def resolved(self) -> "DataConfig":
         """The same with absolute paths, so that a later command finds the files from anywhere."""
-        return DataConfig(
-            self.source if self.source in DATASETS else _absolute(self.source),
-            None if self.valid is None else _absolute(self.valid),
-            None if self.test is None else _absolute(self.test),
-            self.split,
-            self.split_seed,
-            self.binarise,
+        known = self.source in DATASETS or self.source == GIVEN
+        return dataclasses.replace(
+            self,
+            source=self.source if known else _absolute(self.source),
+            valid=None if self.valid is None else _absolute(self.valid),
+            test=None if self.test is None else _absolute(self.test),
         )
+
+    def moved(self, source: str | Path) -> "DataConfig":
+        """The same with its data at another place; files of other splits may have moved along."""
+        beside = Path(source).parent
+
+        def place(path: str | None) -> str | None:
+            if path is None or Path(path).exists():
+                return path
+            return str(beside / Path(path).name)
+
+        return dataclasses.replace(
+            self, source=str(source), valid=place(self.valid), test=place(self.test)
+        ).resolved()
 
 
 @dataclass(frozen=True)

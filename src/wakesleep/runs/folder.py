@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from wakesleep.atomic import write_atomically
-from wakesleep.runs.config import RunConfig, read_config
 from wakesleep.errors import UsageError
+from wakesleep.runs.config import RunConfig, read_config
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,24 @@ class RunFolder:
         return self.path / "model.safetensors"
 
     @property
+    def data_path(self) -> Path:
+        """What the data were: sizes, digests, how a row is shown."""
+        return self.path / "data.json"
+
+    @property
     def evaluation_path(self) -> Path:
-        """What `wakesleep evaluate` found, for the report."""
+        """What `wakesleep evaluate` measured; every example's numbers are in the .npz beside it."""
         return self.path / "evaluation.json"
+
+    @property
+    def diagnostics_path(self) -> Path:
+        """What the report shows of the model."""
+        return self.path / "diagnostics.safetensors"
+
+    @property
+    def diverged_path(self) -> Path:
+        """Of a candidate that is out of the choice: how it diverged."""
+        return self.path / "diverged.json"
 
     @property
     def checkpoints(self) -> Path:

@@ -6,10 +6,10 @@ import jax
 
 from wakesleep.data import Dataset
 from wakesleep.errors import WakesleepError
-from wakesleep.models import sample_means
-from wakesleep.report.pictures import save_grid
-from wakesleep.training.events import EpochDone, EpochRecord, Event, Finished, Interrupted, Started
+from wakesleep.models import HelmholtzMachine, sample_means
+from wakesleep.pictures import save_grid
 from wakesleep.runs.folder import RunFolder
+from wakesleep.training.events import EpochDone, EpochRecord, Event, Finished, Interrupted, Started
 
 PICTURED = 100
 
@@ -70,7 +70,7 @@ def _scalars(record: EpochRecord) -> dict[str, float]:
 
 
 class SamplePictures:
-    """Every few epochs, a grid of the averaged model's samples in samples/."""
+    """Every few epochs, a grid of the averaged machine's samples in samples/."""
 
     def __init__(self, folder: RunFolder, data: Dataset, every: int):
         self.folder = folder
@@ -80,9 +80,8 @@ class SamplePictures:
     def __call__(self, event: Event) -> None:
         """Draw on EpochDone, where the data are images."""
         if self.every and self.data.image_shape and isinstance(event, EpochDone):
-            epoch = event.record.epoch
-            if epoch % self.every == 0:
-                model = event.snapshot.arrays.state.average
+            epoch, model = event.record.epoch, event.snapshot.arrays.state.average
+            if epoch % self.every == 0 and isinstance(model, HelmholtzMachine):
                 # The same key every time: what changes from picture to picture is the model.
                 pictures = self.data.images(sample_means(model, PICTURED, key=jax.random.key(0)))
                 path = self.folder.path / "samples" / f"epoch-{epoch:05d}.png"

@@ -9,8 +9,7 @@ import jax
 
 from wakesleep.atomic import write_atomically
 from wakesleep.evaluation import LogLikelihood, log_likelihood
-from wakesleep.storage import load_model
-from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.loading import Run
 
 
 @dataclass(frozen=True)
@@ -25,17 +24,17 @@ class RunEvaluation:
     seed: int = 1
 
     def of(
-        self, folder: RunFolder, progress: Callable[[int, int], None] | None = None
+        self, run: Run, progress: Callable[[int, int], None] | None = None
     ) -> tuple[LogLikelihood, dict[str, Any]]:
         """The result per example, and the summary; kept in evaluation.npz and .json.
 
         Interrupted, the same call goes on where it stopped.
         """
-        data = folder.config().data.load()
-        partial = folder.path / f".evaluation-{self.split}.partial"
+        rows = run.data.splits[self.split]
+        partial = run.path / f".evaluation-{self.split}.partial"
         score = log_likelihood(
-            load_model(folder.model_path),
-            data.splits[self.split],
+            run.model,
+            rows,
             self.samples,
             key=jax.random.key(self.seed),
             method=self.method,
@@ -44,9 +43,9 @@ class RunEvaluation:
             checkpoint=partial,
             progress=progress,
         )
-        found = {
-            "data": data.name,
-            "binarisation": data.binarisation,
+        summary = {
+            "data": run.about_data.name,
+            "binarisation": run.about_data.binarisation,
             "split": self.split,
             "samples": self.samples,
             "tolerance": self.tolerance,
@@ -54,7 +53,7 @@ class RunEvaluation:
             **score.to_dict(),
         }
         # The report draws its histograms from the examples, and checks that they are these.
-        score.save(folder.path / "evaluation.npz")
-        write_atomically(folder.evaluation_path, json.dumps(found, indent=2).encode())
+        score.save(run.path / "evaluation.npz")
+        write_atomically(run.folder.evaluation_path, json.dumps(summary, indent=2).encode())
         partial.unlink(missing_ok=True)
-        return score, found
+        return score, summary

@@ -1,25 +1,91 @@
-"""Choosing the learning rate as the paper does: train with each, keep the best on validation."""
+"""Choosing among candidates by the validation log-likelihood, learning rates among them."""
 
 import dataclasses
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
+
 from wakesleep.atomic import write_atomically
-from wakesleep.runs.config import RunConfig
 from wakesleep.errors import UsageError
 from wakesleep.runs.checkpoints import latest_checkpoint, read_progress
+from wakesleep.runs.config import RunConfig
+from wakesleep.runs.diagnostics import diagnostics_of
 from wakesleep.runs.folder import RunFolder
-from wakesleep.runs.start import RunOptions, resume_run
+from wakesleep.runs.loading import load_run
+from wakesleep.runs.start import RunOptions, resume_run, start_run, write_start
+from wakesleep.training.divergence import DivergenceError
+from wakesleep.training.session import FitResult
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The rate that did best on the validation set, and how every rate did."""
+class Candidate:
+    """A run that is, or will be, trained in a folder."""
 
-    learning_rate: float
-    valid_ll: dict[float, float]
+    folder: RunFolder
+    config: RunConfig
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The candidate that did best on the validation set, and how each did.
+
+    Attributes:
+        best: its name.
+        valid_ll: by name; None for a candidate that diverged.
+    """
+
+    best: str
+    valid_ll: dict[str, float | None]
+
+
+def select(candidates: Mapping[str, Candidate], options: RunOptions) -> Selection | None:
+    """Train whatever is not trained yet and choose the best; None when interrupted.
+
+    A candidate that diverges loses, and is not trained again: its folder says so. The candidates
+    keep no diagnostics.
+    """
+    options = dataclasses.replace(options, diagnostics=False)
+    for candidate in candidates.values():
+        if options.should_stop() or not _train(candidate, options):
+            return None
+        # What was compiled keeps some 500 memory maps per candidate; Linux allows 65,530 in all.
+        jax.clear_caches()
+    scores = {name: best_valid_ll(each.folder) for name, each in candidates.items()}
+    known = {name: score for name, score in scores.items() if score is not None}
+    if not known:
+        names = ", ".join(candidates)
+        raise DivergenceError(f"every candidate diverged ({names}): smaller rates may help")
+    return Selection(max(known, key=lambda name: known[name]), scores)
+
+
+def best_valid_ll(folder: RunFolder) -> float | None:
+    """That of the kept parameters; None for a run that did not come to its end."""
+    path = latest_checkpoint(folder)
+    progress = None if path is None or folder.diverged_path.exists() else read_progress(path)
+    return progress.best.valid_ll if progress and progress.finished else None
+
+
+def _train(candidate: Candidate, options: RunOptions) -> bool:
+    """Start a run or go on with it, to its end or until it diverges; False when interrupted."""
+    folder, config = candidate.folder, candidate.config
+    result: FitResult | None
+    if folder.config_path.exists() and folder.config() != config:
+        raise UsageError(f"{folder.path} holds a run of another recipe: move it away or remove it")
+    if folder.diverged_path.exists():
+        return True
+    try:
+        if folder.config_path.exists():
+            result = resume_run(folder.path, options)
+        else:
+            result = start_run(folder.path, config, options)
+    except DivergenceError as error:
+        write_atomically(folder.diverged_path, json.dumps({"error": str(error)}).encode())
+        return True
+    return result is None or result.snapshot.finished
 
 
 @dataclass(frozen=True)
@@ -48,28 +114,37 @@ class RateChoice:
             raise UsageError("the learning rates to choose from must differ")
         if RunFolder(self.path).config_path.exists() or self.candidates.exists():
             raise UsageError(f"{self.path} holds a run already: --resume {self.path} continues it")
-        if not len(config.data.load().valid):
+        data = config.data.load()
+        if not len(data.valid):
             raise UsageError("choosing a learning rate needs a validation set")
         config = dataclasses.replace(config, data=config.data.resolved())
         recipes = {rate: dataclasses.replace(config.recipe, learning_rate=rate) for rate in rates}
         for rate, recipe in recipes.items():
             folder = RunFolder(self.candidates / f"rate-{rate:g}")
-            folder.write_config(dataclasses.replace(config, recipe=recipe))
+            write_start(folder, dataclasses.replace(config, recipe=recipe), data)
 
-    def run(self, watch: RunOptions) -> Chosen | None:
-        """Train whatever is not trained yet and choose; None when interrupted."""
-        folders = [RunFolder(path) for path in sorted(self.candidates.iterdir())]
-        for folder in folders:
-            result = resume_run(folder.path, watch)
-            if result is not None and not result.snapshot.finished:
-                return None
-        scores = {folder: _best_valid_ll(folder) for folder in folders}
-        best = max(folders, key=lambda folder: scores[folder])
-        rates = {folder: folder.config().recipe.learning_rate for folder in folders}
-        valid_ll = {rates[folder]: scores[folder] for folder in folders}
+    def run(self, options: RunOptions, data: str | Path | None = None) -> dict[float, float | None]:
+        """Train whatever is not trained yet and keep the best; every rate's score.
+
+        Empty when interrupted. `data` is where the data are now, if not where they were.
+        """
+        folders = {path.name: RunFolder(path) for path in sorted(self.candidates.iterdir())}
+        if data is not None:
+            for run in [load_run(folder.path, data) for folder in folders.values()]:
+                write_start(run.folder, run.config, run.data)
+        candidates = {name: Candidate(each, each.config()) for name, each in folders.items()}
+        selection = select(candidates, options)
+        if selection is None:
+            return {}
+        valid_ll = {
+            each.config.recipe.learning_rate: selection.valid_ll[name]
+            for name, each in candidates.items()
+        }
         write_atomically(self.path / "choice.json", json.dumps(valid_ll, indent=2).encode())
-        self._keep(best)
-        return Chosen(rates[best], valid_ll)
+        self._keep(folders[selection.best])
+        if options.diagnostics:
+            diagnostics_of(load_run(self.path))
+        return valid_ll
 
     def _keep(self, best: RunFolder) -> None:
         """Copy the best run up; its config comes last and says that the rest is there."""
@@ -78,15 +153,7 @@ class RateChoice:
         for source, target in (
             (best.metrics_path, own.metrics_path),
             (best.model_path, own.model_path),
+            (best.data_path, own.data_path),
             (best.config_path, own.config_path),
         ):
             write_atomically(target, source.read_bytes())
-
-
-def _best_valid_ll(folder: RunFolder) -> float:
-    path = latest_checkpoint(folder)
-    if path is None:
-        raise UsageError(f"{folder.path} has no checkpoint: it was not trained")
-    best = read_progress(path).best.valid_ll
-    # A candidate that never had a finite validation value loses to any other.
-    return float("-inf") if best is None else best

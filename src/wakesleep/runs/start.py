@@ -1,4 +1,4 @@
-"""Runs: training that lives in a folder, is checkpointed there and goes on after anything."""
+"""Starting a run and going on with it, by its config or with a model and data given in Python."""
 
 import dataclasses
 import shutil
@@ -6,38 +6,67 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wakesleep.runs.config import RunConfig
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
-from wakesleep.models import HelmholtzMachine
+from wakesleep.inference.rows import check_rows
+from wakesleep.models import HelmholtzMachine, LatentModel
 from wakesleep.recipe import Recipe
-from wakesleep.runs.checkpoints import Checkpointer, latest_checkpoint, load_checkpoint
-from wakesleep.training.events import Observer
+from wakesleep.runs.checkpoints import (
+    Checkpointer,
+    latest_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from wakesleep.runs.config import FUNCTION, GIVEN, DataConfig, RunConfig
+from wakesleep.runs.data_record import record_data, write_record
+from wakesleep.runs.diagnostics import write_diagnostics
 from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.loading import Run, load_run
+from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
+from wakesleep.training.events import Observer
 from wakesleep.training.initial import initial_model
-from wakesleep.training.session import FitResult, fit
+from wakesleep.training.session import FitResult, first_snapshot, fit
 from wakesleep.training.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Who is told of a run's progress, and how often it leaves something on the disk."""
+    """Who is told of a run's progress, and what it leaves on the disk beside its results.
+
+    Attributes:
+        observers: functions told of every event.
+        should_stop: asked after every compiled call; True interrupts.
+        checkpoint_interval: seconds between checkpoints, at the end of an epoch.
+        pictures_every: epochs between pictures of samples; 0 for none.
+        diagnostics: whether to keep, at the end, what a report shows of the model.
+    """
 
     observers: Sequence[Observer] = ()
     should_stop: Callable[[], bool] = lambda: False
     checkpoint_interval: float | int = 30.0
     pictures_every: int = 0
+    diagnostics: bool = True
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A run about to be trained; `model` is where it starts from if nothing is trained yet."""
+
+    folder: RunFolder
+    config: RunConfig
+    data: Dataset
+    model: LatentModel
 
 
 def start_run(
-    path: Path, config: RunConfig, watch: RunOptions | None = None, *, overwrite: bool = False
+    path: Path, config: RunConfig, options: RunOptions | None = None, *, overwrite: bool = False
 ) -> FitResult:
     """Train into a new folder."""
     folder = RunFolder(path)
     config = dataclasses.replace(config, data=config.data.resolved())
     data = config.data.load()
-    model = initial_model(config.model, data, config.recipe, config.seed)
+    job = _Job(folder, config, data, initial_model(config.model, data, config.recipe, config.seed))
     with folder.locked():
         if folder.config_path.exists():
             if not overwrite:
@@ -46,29 +75,76 @@ def start_run(
                     "--overwrite replaces it"
                 )
             _clear(folder)
-        folder.write_config(config)
-        return _fit(folder, config, data, model, None, watch or RunOptions())
+        write_start(folder, config, data)
+        return _train(job, None, options or RunOptions())
 
 
-def resume_run(path: Path, watch: RunOptions | None = None, *, extend: int = 0) -> FitResult | None:
+def resume_run(
+    path: Path,
+    options: RunOptions | None = None,
+    *,
+    extend: int = 0,
+    data: Dataset | str | Path | None = None,
+) -> FitResult | None:
     """Go on with a run as if it had never stopped; None where it is finished already.
 
-    `extend` adds a phase of that many epochs, like the last one, to the recipe.
+    `extend` adds a phase of that many epochs, like the last one, to the recipe. `data` is where
+    the data are now, if not where they were; the folder takes note of it.
     """
-    folder = RunFolder(path)
-    config = folder.config()
-    with folder.locked():
-        checkpoint = latest_checkpoint(folder)
-        data = config.data.load()
-        snapshot = load_checkpoint(checkpoint, config.recipe, data.train) if checkpoint else None
+    run = load_run(path, data)
+    if run.config.model == FUNCTION:
+        raise UsageError(
+            f"{path} trains a model given in Python: go on with ws.fit_run(path, model, data)"
+        )
+    with run.folder.locked():
+        snapshot = _newest(run, None)
+        config = run.config
         if extend:
             config = dataclasses.replace(config, recipe=extended(config.recipe, extend))
-            snapshot = dataclasses.replace(snapshot, finished=False) if snapshot else None
-            folder.write_config(config)
-        elif snapshot and snapshot.position.phase == len(config.recipe.expand()):
+        if config != run.folder.config() or not run.folder.data_path.exists():
+            write_start(run.folder, config, run.data)
+        if _is_done(snapshot, config.recipe):
             return None
-        model = initial_model(config.model, data, config.recipe, config.seed)
-        return _fit(folder, config, data, model, snapshot, watch or RunOptions())
+        model = initial_model(config.model, run.data, config.recipe, config.seed)
+        job = _Job(run.folder, config, run.data, model)
+        return _train(job, snapshot, options or RunOptions())
+
+
+def fit_run(
+    path: str | Path,
+    model: LatentModel | str,
+    data: Dataset,
+    recipe: Recipe | None = None,
+    *,
+    seed: int = 0,
+    options: RunOptions | None = None,
+) -> FitResult:
+    """Train as `ws.fit` does, in a run folder; or go on with the run that is there.
+
+    Args:
+        path: the folder. If it holds an unfinished run of the same recipe, seed and data,
+            training goes on where that stopped, to the same bits.
+        model: any latent model, or an architecture. The folder keeps a model's arrays; the
+            functions of a `FunctionModel` are given again to go on or to `ws.load_run`.
+        data: the data set, which is also given again.
+        recipe: how; None for the default.
+        seed: of everything random.
+        options: observers, checkpoints and pictures.
+    """
+    chosen, folder = recipe or Recipe(), RunFolder(Path(path))
+    start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
+    check_rows(start, data.train, f"training set of '{data.name}'")
+    config = RunConfig(DataConfig(GIVEN), model_name(start), seed, chosen)
+    job = _Job(folder, config, data, start)
+    with folder.locked():
+        if folder.config_path.exists():
+            snapshot = _snapshot_to_go_on_from(job)
+        else:
+            # A model's own parameters are in no config: they are in this first checkpoint.
+            snapshot = first_snapshot(start, data, chosen, seed)
+            save_checkpoint(folder, snapshot)
+            write_start(folder, config, data)
+        return _train(job, snapshot, options or RunOptions())
 
 
 def extended(recipe: Recipe, epochs: int) -> Recipe:
@@ -77,37 +153,79 @@ def extended(recipe: Recipe, epochs: int) -> Recipe:
     return dataclasses.replace(recipe, phases=(*phases, {**phases[-1], "epochs": epochs}))
 
 
-def _fit(
-    folder: RunFolder,
-    config: RunConfig,
-    data: Dataset,
-    model: HelmholtzMachine,
-    snapshot: Snapshot | None,
-    watch: RunOptions,
-) -> FitResult:
+def write_start(folder: RunFolder, config: RunConfig, data: Dataset) -> None:
+    """Write down what is trained on what; the config comes last and makes it a run folder."""
+    write_record(folder.data_path, record_data(data))
+    folder.write_config(config)
+
+
+def _snapshot_to_go_on_from(job: _Job) -> Snapshot | None:
+    """That of the run in the folder, if it is the same run and not at its end."""
+    path = job.folder.path
+    run = load_run(path, job.data)
+    for what in ("model", "seed", "recipe"):
+        if getattr(run.config, what) != getattr(job.config, what):
+            raise UsageError(
+                f"{path} holds a run of another {what}: choose another folder or move it away"
+            )
+    snapshot = _newest(run, job.model)
+    if _is_done(snapshot, run.config.recipe):
+        raise UsageError(f"{path} holds a finished run: ws.load_run reads it")
+    return snapshot
+
+
+def _newest(run: Run, template: LatentModel | None) -> Snapshot | None:
+    """The newest checkpoint, to go on with the data it was trained on and no other."""
+    rows, checkpoint = run.data.train, latest_checkpoint(run.folder)
+    if checkpoint is None:
+        return None
+    return load_checkpoint(checkpoint, run.config.recipe, rows, template)
+
+
+def _is_done(snapshot: Snapshot | None, recipe: Recipe) -> bool:
+    """Whether nothing is left to do: a recipe may have grown after a run's end."""
+    if snapshot is None:
+        return False
+    return snapshot.finished and snapshot.position.phase == len(recipe.expand())
+
+
+def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResult:
     # The checkpoint comes last: whatever another observer wrote of an epoch is there before it.
     observers: tuple[Observer, ...] = (
-        MetricsLogger(folder),
-        TensorBoardLogger(folder),
-        SamplePictures(folder, data, watch.pictures_every),
-        Checkpointer(folder, watch.checkpoint_interval),
-        *watch.observers,
+        MetricsLogger(job.folder),
+        TensorBoardLogger(job.folder),
+        SamplePictures(job.folder, job.data, options.pictures_every),
+        Checkpointer(job.folder, options.checkpoint_interval),
+        *options.observers,
     )
-    return fit(
-        model,
-        data,
-        config.recipe,
-        seed=config.seed,
+    result = fit(
+        job.model,
+        job.data,
+        job.config.recipe,
+        seed=job.config.seed,
         observers=observers,
         resume=snapshot,
-        should_stop=watch.should_stop,
+        should_stop=options.should_stop,
         progress=False,
     )
+    done = options.diagnostics and result.snapshot.finished
+    if done and isinstance(result.model, HelmholtzMachine):
+        write_diagnostics(job.folder, result.model, job.data)
+    return result
 
 
 def _clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
     for name in ("checkpoints", "samples", "tensorboard"):
         shutil.rmtree(folder.path / name, ignore_errors=True)
-    for path in (folder.metrics_path, folder.model_path, folder.evaluation_path):
+    for path in (
+        folder.metrics_path,
+        folder.model_path,
+        folder.data_path,
+        folder.evaluation_path,
+        folder.evaluation_path.with_suffix(".npz"),
+        folder.diagnostics_path,
+        folder.diverged_path,
+        *folder.path.glob(".evaluation-*.partial"),
+    ):
         path.unlink(missing_ok=True)

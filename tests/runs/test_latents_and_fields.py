@@ -7,7 +7,7 @@ from tests.oracle import sharpen
 from wakesleep.architecture import build
 from wakesleep.data import PackedBits
 from wakesleep.layers import LAYERS
-from wakesleep.report.fields import generative_fields, inference_fields, scaled, strongest
+from wakesleep.runs.fields import generative_fields, inference_fields, scaled, strongest
 from wakesleep.runs.latent_use import latent_use
 
 

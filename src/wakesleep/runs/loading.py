@@ -1,0 +1,125 @@
+"""Reading a run folder: its model, its history, and its data if they are what they were."""
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from wakesleep.data import DATASETS, Dataset
+from wakesleep.errors import DataError, UsageError
+from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.runs.config import GIVEN, RunConfig
+from wakesleep.runs.data_record import DataRecord, read_record, record_data
+from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.model_files import read_model
+
+WAY_OUT = "--data FILE names the data it was trained on"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run folder. Model and data are read when they are first asked for.
+
+    Attributes:
+        folder: where its files are.
+        config: what config.toml says, with the data's new place where one was given.
+        given: the data set, where the caller has it.
+        template: the structure of a model that was given as functions.
+    """
+
+    folder: RunFolder
+    config: RunConfig
+    given: Dataset | None = None
+    template: LatentModel | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder's path."""
+        return self.folder.path
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The epochs so far, as metrics.jsonl has them."""
+        return self.folder.records()
+
+    @cached_property
+    def model(self) -> LatentModel:
+        """The parameters that did best on the validation set."""
+        return read_model(self.folder.model_path, self.template)
+
+    @property
+    def machine(self) -> HelmholtzMachine:
+        """The model, for what only a Helmholtz machine can do."""
+        if not isinstance(self.model, HelmholtzMachine):
+            raise UsageError(f"{self.path} holds a model given in Python, not a Helmholtz machine")
+        return self.model
+
+    @cached_property
+    def data(self) -> Dataset:
+        """The data set it was trained on; data that changed since then are refused."""
+        data = self._load()
+        if self.folder.data_path.exists():
+            difference = read_record(self.folder.data_path).difference(record_data(data))
+            if difference:
+                raise DataError(f"the data of {self.path} changed: {difference}; {WAY_OUT}")
+        return data
+
+    @cached_property
+    def about_data(self) -> DataRecord:
+        """What the data were; a folder of the first release does not say it without them."""
+        if self.folder.data_path.exists():
+            return read_record(self.folder.data_path)
+        return record_data(self.data)
+
+    def check_data(self) -> None:
+        """Refuse data that changed, where there are any to look at."""
+        if self.given or _is_there(self.config.data.source):
+            _ = self.data
+
+    def _load(self) -> Dataset:
+        if self.given is not None:
+            return self.given
+        source = self.config.data.source
+        if source == GIVEN:
+            raise UsageError(
+                f"the data of {self.path} were given in Python: pass them to ws.load_run again, "
+                "or name their file with --data FILE"
+            )
+        try:
+            return self.config.data.load()
+        except DataError as error:
+            if source in DATASETS:
+                raise
+            raise DataError(
+                f"the data of {self.path} cannot be read ({error}); {WAY_OUT}"
+            ) from None
+
+
+def load_run(
+    path: str | Path,
+    data: Dataset | str | Path | None = None,
+    *,
+    model: LatentModel | None = None,
+) -> Run:
+    """Open a run folder: `model`, `config`, `history`, `data` and `folder`.
+
+    Args:
+        path: the run folder.
+        data: where the data are now, if not where they were: a file, or the data set itself.
+            Files of other splits are looked for beside it.
+        model: for a run of a model given as functions, the model, of which the trained
+            parameters take the place of its own.
+    """
+    folder = RunFolder(Path(path))
+    config = folder.config()
+    if isinstance(data, str | Path):
+        config = dataclasses.replace(config, data=config.data.moved(data))
+        data = None
+    return Run(folder, config, data, model)
+
+
+def _is_there(source: str) -> bool:
+    if source in DATASETS:
+        return DATASETS[source].present()
+    return source != GIVEN and Path(source).exists()
