@@ -58,7 +58,7 @@ class Impute:
         """Impute, write and tell."""
         import jax
 
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.inference.imputation import impute
         from wakesleep.runs.loading import load_run
 
