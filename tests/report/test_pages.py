@@ -21,7 +21,7 @@ def test_the_page_says_what_was_trained_and_how_good_it_is(page, runs):
     assert f"NLL {-found['mean']:.2f} ± {found['confidence']:.2f} nats" in page.text
     for said in ("K = 30 samples", "sbn/sbn 3-8", "digits: 1,197 / 300 / 300 rows", "threshold"):
         assert said in page.text
-    headings = ("Learning", "Latent units", "What it looks like", "Receptive fields", "Completions")
+    headings = ("Learning", "Latent units", "What it looks like", "Receptive fields", "Imputations")
     for heading in headings:
         assert heading in page.text
 
@@ -94,7 +94,7 @@ def test_a_table_of_bits_that_are_no_images_has_a_page_too(tmp_path):
     page = Page(tmp_path / "run" / "report.html")
     assert "The rows are no images" in page.text
     assert "Not evaluated yet" in page.text
-    assert "Completions" not in page.text
+    assert "Imputations" not in page.text
 
 
 def test_a_model_without_latents_has_a_page_too(tmp_path, capsys):

@@ -13,7 +13,7 @@ from wakesleep.recipe_files import recipe_from_dict
 from wakesleep.reproduce import drawing
 from wakesleep.reproduce.document import document, verdict, write_document
 from wakesleep.reproduce.experiments import Row, experiment_names
-from wakesleep.reproduce.rows import run_row, train_row
+from wakesleep.reproduce.running import run_row, train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 from wakesleep.storage import load_model
 from wakesleep.training.divergence import DivergenceError

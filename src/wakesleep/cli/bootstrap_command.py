@@ -42,7 +42,7 @@ class Bootstrap:
         import numpy as np
 
         from wakesleep.atomic import write_atomically
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.evaluation import bias_variance
         from wakesleep.evaluation.bootstrap import COUNTS
         from wakesleep.report.bias_figures import bias_figures

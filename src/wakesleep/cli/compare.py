@@ -28,7 +28,7 @@ class Compare:
 
     def run(self) -> int:
         """Print, and draw if asked."""
-        from wakesleep.cli.bars import working
+        from wakesleep.cli.progress_bars import working
         from wakesleep.pictures import check_format
         from wakesleep.report.comparison import caution, comparison_rows, differences, view_runs
         from wakesleep.report.curves import save_curves

@@ -31,7 +31,7 @@ class Pack:
 
     def run(self) -> int:
         """Write the file and say what is in it."""
-        from wakesleep.cli.bars import working
+        from wakesleep.cli.progress_bars import working
         from wakesleep.data import pack_dataset
         from wakesleep.runs.config import DataConfig
 

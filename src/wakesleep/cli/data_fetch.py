@@ -38,7 +38,7 @@ class Fetch:
 
     def run(self) -> int:
         """Fetch one after another."""
-        from wakesleep.cli.bars import DownloadProgress
+        from wakesleep.cli.progress_bars import DownloadProgress
         from wakesleep.download import fetch_dataset
         from wakesleep.download.transfer import Patience
 

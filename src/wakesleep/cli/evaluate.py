@@ -41,7 +41,7 @@ class Evaluate:
 
     def run(self) -> int:
         """Evaluate, print, and keep the result in the run folder."""
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.runs.loading import load_run
         from wakesleep.runs.run_evaluation import RunEvaluation
 

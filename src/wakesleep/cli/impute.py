@@ -58,7 +58,7 @@ class Impute:
         """Impute, write and tell."""
         import jax
 
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.inference.imputation import impute
         from wakesleep.runs.loading import load_run
 
@@ -109,12 +109,12 @@ class Impute:
         self, path: Path, data: "Dataset", table: "PartialTable", imputed: "Imputation"
     ) -> None:
         from wakesleep.atomic import write_atomically
-        from wakesleep.report.completions import completions_png
+        from wakesleep.report.imputations import imputations_png
 
         shown = slice(0, self.rows)
         arrays = table.bits[shown], table.missing[shown], imputed.draws[shown]
         pictures = (data.images(array) for array in arrays)
-        write_atomically(path, completions_png(*pictures, inverted=data.inverted))
+        write_atomically(path, imputations_png(*pictures, inverted=data.inverted))
 
     def _tell(self, table: "PartialTable", imputed: "Imputation") -> None:
         summary = summarise(table, imputed)

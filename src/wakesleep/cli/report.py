@@ -24,7 +24,7 @@ class Report:
 
     def run(self) -> int:
         """Write the page."""
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.report import write_comparison, write_report
 
         if not self.run_folders:

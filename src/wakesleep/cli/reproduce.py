@@ -93,9 +93,9 @@ class Reproduce:
         self, store: ExperimentStore, row: Row, budget: Budget, progress: "TrainingProgress"
     ) -> str:
         """How it went, in a word or a sentence."""
-        from wakesleep.cli.bars import EvaluationProgress
+        from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.reproduce.measurements import run_figure_row
-        from wakesleep.reproduce.rows import run_row
+        from wakesleep.reproduce.running import run_row
         from wakesleep.training.divergence import DivergenceError
 
         if store.result(row):

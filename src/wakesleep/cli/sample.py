@@ -38,7 +38,7 @@ class Sample:
         """Draw and write."""
         import jax
 
-        from wakesleep.cli.bars import working
+        from wakesleep.cli.progress_bars import working
         from wakesleep.models import sample, sample_means
         from wakesleep.runs.loading import load_run
 

@@ -30,7 +30,7 @@ class Show:
 
     def run(self) -> int:
         """Draw and write."""
-        from wakesleep.cli.bars import working
+        from wakesleep.cli.progress_bars import working
         from wakesleep.cli.preview import show_in_terminal
         from wakesleep.pictures import SIGNED, check_format, layout, save_canvas
         from wakesleep.runs import fields

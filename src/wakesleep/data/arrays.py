@@ -17,7 +17,7 @@ class ArrayRows:
 
     >>> rows = ArrayRows({"x": np.zeros((5, 2)), "count": np.arange(5)})
     >>> len(rows), rows.take([1, 3]).tree["count"]
-    (2, array([1, 3]))
+    (5, array([1, 3]))
     """
 
     def __init__(self, tree: Any):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from wakesleep.pictures import GREY, SIGNED, canvas_png, data_uri, layout
-from wakesleep.report.completions import completions_png
+from wakesleep.report.imputations import imputations_png
 from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import activity_figure, learning_figures, likelihood_figures
 from wakesleep.report.run_view import RunView, view_run
@@ -70,7 +70,7 @@ def write_report(
         alive_threshold=ALIVE,
         pictures=model_pictures(view),
         fields=field_pictures(view),
-        completions=imputation_pictures(view),
+        imputations=imputation_pictures(view),
     )
     tell(STEPS, STEPS)
     return path
@@ -114,8 +114,8 @@ def imputation_pictures(view: RunView) -> list[Picture]:
         return []
     arrays = (kept["given"], kept["missing"].astype(bool), kept["imputed"])
     images = (view.shown_as.images(array) for array in arrays)
-    png = completions_png(*images, inverted=view.data.inverted)
-    return [Picture("Test images with the lower half hidden, and completions", data_uri(png))]
+    png = imputations_png(*images, inverted=view.data.inverted)
+    return [Picture("Test images with the lower half hidden, and imputations", data_uri(png))]
 
 
 def _pictures(view: RunView, captions: dict[str, str], *, signed: bool = False) -> list[Picture]:

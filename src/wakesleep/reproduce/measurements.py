@@ -19,7 +19,7 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.models import sample_means
 from wakesleep.pictures import save_grid
 from wakesleep.reproduce.experiments import Row
-from wakesleep.reproduce.rows import train_row
+from wakesleep.reproduce.running import train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.training.events import Observer

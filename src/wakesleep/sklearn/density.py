@@ -142,6 +142,7 @@ class HelmholtzMachineDensity(
         """Train on rows `[N, D]`, dense or sparse; y is ignored."""
         self._validate_params()
         bits = self._bits(X, reset=True)
+        self.seed_ = _draw_seed(self.random_state)
         data, recipe = self._dataset(bits), self._recipe(self.max_iter, "cosine")
         self._begin(data, recipe)
         self._train(data, recipe)
@@ -154,6 +155,7 @@ class HelmholtzMachineDensity(
         bits = self._bits(X, reset=not begun)
         data, recipe = _only_training(bits), self._recipe(1, "constant")
         if not begun:
+            self.seed_ = _draw_seed(self.random_state)
             self._begin(data, recipe)
         self._train(data, recipe)
         return self
@@ -235,7 +237,6 @@ class HelmholtzMachineDensity(
 
     def _begin(self, data: Dataset, recipe: Recipe) -> None:
         self.n_iter_ = 0
-        self.seed_ = _draw_seed(self.random_state)
         model = initial_model(self.architecture, data, recipe, self.seed_)
         self._snapshot = first_snapshot(model, data, recipe, self.seed_)
 

@@ -10,10 +10,10 @@ from wakesleep.pictures import GAP, SCALE
 MISSING_COLOUR = (0.25, 0.45, 0.85)
 
 
-def completions_png(
+def imputations_png(
     given: np.ndarray, missing: np.ndarray, draws: np.ndarray, *, inverted: bool = False
 ) -> bytes:
-    """A line per image: what was given, the rest in blue, then completions, the given dimmed.
+    """A line per image: what was given, the rest in blue, then imputations, the given dimmed.
 
     Args:
         given: images `[n, rows, cols]` of 0 and 1.
