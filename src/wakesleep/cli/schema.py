@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -23,7 +23,7 @@ class Schema:
     """What a column is, where the data would mislead; may be given more than once."""
     columns_file: Annotated[Path | None, tyro.conf.arg(metavar="TOML")] = None
     """A TOML file with the tables [columns] and [options]."""
-    missing: str | None = None
+    missing: Literal["cell", "level"] | None = None
     """level: missing-ness is a level of the columns that have gaps; cell: gaps are left out."""
     bins: int | None = None
     """How many bins number columns have; about 2 N^(1/3) for N rows otherwise."""

@@ -21,7 +21,7 @@ def missing_texts(values: Sequence[str], markers: frozenset[str]) -> Mask:
     >>> missing_texts(["!", "?", "."], frozenset(MARKERS)).tolist()
     [False, False, False]
     """
-    absent = markers & set(values)
+    absent = markers.intersection(values)
     if DOUBTFUL in absent and _has_signs(set(values) - markers):
         absent -= {DOUBTFUL}
     if not absent:

@@ -8,7 +8,7 @@ import numpy as np
 from wakesleep.errors import DataError
 from wakesleep.schema import temporal
 from wakesleep.schema.bins import Bins
-from wakesleep.schema.columns import Column, Note, nothing_within
+from wakesleep.schema.columns import Column, Note
 from wakesleep.schema.frame import Cells, Frame, Storage, quoted
 from wakesleep.schema.values import (
     Codes,
@@ -17,6 +17,7 @@ from wakesleep.schema.values import (
     as_moments,
     as_numbers,
     distinct,
+    row_numbers,
     value_texts,
 )
 
@@ -53,19 +54,21 @@ class NumberColumn(Column):
 
     def codes(self, frame: Frame, note: Note) -> tuple[Codes, Floats]:
         """Bins by value; a cell that is no number is an error."""
-        these = distinct(frame[self.name])
-        numbers = self._numbers(these, frame)
+        within = row_numbers(frame[self.name]) if self.unit is None else None
+        if within is None:
+            these = distinct(frame[self.name])
+            within = these.spread(self._numbers(these, frame), np.nan)
+        seen = ~np.isnan(within)
         if self.bins.whole:
-            between = np.rint(numbers) != numbers
-            if between.any():
-                count = int(these.counts[between].sum())
+            count = int((np.rint(within[seen]) != within[seen]).sum())
+            if count:
                 note(
                     f"column {quoted(self.name)}: {count} cells are no whole numbers, as all were "
                     "in training, and are rounded"
                 )
-            numbers = np.rint(numbers)
-        codes = these.spread(self.bins.codes(numbers), -1)
-        within = these.spread(numbers, np.nan) if len(numbers) else nothing_within(len(frame))
+            within = np.rint(within)
+        codes = np.full(len(frame), -1, np.int64)
+        codes[seen] = self.bins.codes(within[seen])
         return codes, within
 
     def _numbers(self, these: Distinct, frame: Frame) -> Floats:

@@ -10,7 +10,7 @@ MOST_DECIMALS = 6
 """Numbers with more are as good as continuous: no grid is looked for."""
 
 _COMMA = re.compile(r"[-+]?(\d+(,\d*)?|,\d+)([eE][-+]?\d+)?")
-_CODE = re.compile(r"[-+]?0\d+")
+_CODE = re.compile(r"^[-+]?0\d+$", re.MULTILINE)
 _FRACTION = re.compile(r"[.,](\d*)")
 _LARGEST_GRID = 2.0**52
 
@@ -27,9 +27,9 @@ def parse_numbers(texts: Sequence[str], comma: bool = False) -> tuple[Floats, li
     >>> parse_numbers(["1", "2.5", "two"])[1]
     [2]
     """
-    commas = comma and any("," in text for text in texts)
+    commas = comma and "," in "".join(texts)
     spelled = [_with_point(text) for text in texts] if commas else list(texts)
-    numbers = _all_numbers(spelled)
+    numbers = all_numbers(spelled)
     if numbers is not None:
         return numbers, [], commas
     numbers = np.array([_number(text) for text in spelled])
@@ -40,9 +40,9 @@ def _with_point(text: str) -> str:
     return text.replace(",", ".") if _COMMA.fullmatch(text) else text
 
 
-def _all_numbers(texts: list[str]) -> Floats | None:
+def all_numbers(texts: list[str]) -> Floats | None:
     """The fast way, when every text is a number."""
-    if any("_" in text for text in texts):
+    if "_" in "".join(texts):
         return None
     try:
         numbers = np.array(texts, object).astype(np.float64)
@@ -62,13 +62,12 @@ def _number(text: str) -> float:
 
 def has_codes(texts: Sequence[str]) -> bool:
     """Whether some are codes that only look like numbers, such as 007."""
-    return any(map(_CODE.fullmatch, texts))
+    return _CODE.search("\n".join(texts)) is not None
 
 
 def spelled_decimals(texts: Sequence[str]) -> int:
     """The most digits after the point that any of the texts has."""
-    endings = (_FRACTION.search(text) for text in texts)
-    return max((len(ending.group(1)) for ending in endings if ending), default=0)
+    return max(map(len, _FRACTION.findall("\n".join(texts))), default=0)
 
 
 def grid_decimals(values: Floats) -> int | None:

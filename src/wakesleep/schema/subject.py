@@ -220,12 +220,12 @@ def not_numeric(subject: Subject) -> DataError:
     """The error for a word among numbers."""
     wrong = subject.numbers.wrong
     position = subject.first(wrong)
-    where = f" ({subject.choice.where})" if subject.choice.where else ""
     numbers = subject.observed - int(subject.these.counts[wrong].sum())
+    others = f", but {numbers} of the column's {subject.observed} values are" if numbers else ""
+    where = f" ({subject.choice.where})" if subject.choice.where else ""
     return DataError(
-        f"{subject.place(position)}: {quoted(subject.text(position))} is no number, but "
-        f"{numbers} of the column's {subject.observed} values are{where}: correct it, "
-        f"leave the cell empty, or use --column {subject.name}=categorical"
+        f"{subject.place(position)}: {quoted(subject.text(position))} is no number{others}{where}: "
+        f"correct it, leave the cell empty, or use --column {subject.name}=categorical"
     )
 
 
@@ -267,9 +267,9 @@ def not_dates(subject: Subject, moments: Moments | None) -> DataError:
     """The error for what is no date."""
     wrong = [0] if moments is None else moments.wrong
     position = subject.first(wrong)
-    how = moments.pattern if moments else "any way that is known"
+    how = f"written as {moments.pattern}" if moments else "in any way of writing that is known"
     return DataError(
-        f"{subject.place(position)}: {quoted(subject.text(position))} is no date written as {how}: "
+        f"{subject.place(position)}: {quoted(subject.text(position))} is no date {how}: "
         f"correct it, leave the cell empty, give the way dates are written "
         f"(--column {subject.name}=date:%d.%m.%Y), or use --column {subject.name}=categorical"
     )

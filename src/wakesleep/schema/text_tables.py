@@ -221,5 +221,7 @@ def _without_trailing(columns: list[list[str]], names: list[str], path: Path) ->
 
 
 def _cells(name: str, column: list[str], markers: frozenset[str]) -> Cells:
-    values = [cell.strip() for cell in column]
+    joined = "".join(column)
+    spaced = " " in joined or "\t" in joined
+    values = [cell.strip() for cell in column] if spaced else column
     return Cells(name, "text", object_array(values), missing_texts(values, markers))

@@ -1,6 +1,7 @@
 """A column's distinct values, and what they can be read as: numbers, moments, levels."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from wakesleep.schema import temporal
 from wakesleep.schema.frame import Cells, Storage, object_array
 from wakesleep.schema.parsing import (
+    all_numbers,
     grid_decimals,
     has_codes,
     number_text,
@@ -87,16 +89,26 @@ class Numbers:
     Attributes:
         values: `[U]`; NaN for those that are none.
         wrong: the positions of those that are none.
-        decimals: of the grid that the numbers are on, if there is one.
-        spelled: how many decimals they were written with, if in text.
+        texts: how they were written, if in text.
         comma: whether they were written with a decimal comma.
     """
 
     values: Floats
     wrong: list[int]
-    decimals: int | None
-    spelled: int | None
-    comma: bool
+    texts: list[str]
+    comma: bool = False
+
+    @cached_property
+    def decimals(self) -> int | None:
+        """Of the grid that the numbers are on, if there is one."""
+        return grid_decimals(np.delete(self.values, self.wrong) if self.wrong else self.values)
+
+    @cached_property
+    def spelled(self) -> int | None:
+        """How many decimals they were written with; None without such a spelling."""
+        if not self.texts or self.wrong or "e" in "".join(self.texts).lower():
+            return None
+        return spelled_decimals(self.texts)
 
     @property
     def whole(self) -> bool:
@@ -109,16 +121,29 @@ def as_numbers(these: Distinct, comma: bool) -> Numbers:
     if these.storage == "text":
         texts = these.values.tolist()
         values, wrong, commas = parse_numbers(texts, comma)
-        good = np.delete(values, wrong) if wrong else values
-        spelled = spelled_decimals(texts) if not wrong else None
-        plain = not any("e" in text.lower() for text in texts)
-        return Numbers(values, wrong, grid_decimals(good), spelled if plain else None, commas)
+        return Numbers(values, wrong, texts, commas)
     if these.storage in ("whole", "real", "boolean"):
         values = these.values.astype(np.float64)
-        return Numbers(values, [], grid_decimals(values), None, False)
-    return Numbers(
-        np.full(len(these.values), np.nan), list(range(len(these.values))), None, None, False
-    )
+        return Numbers(values, [], [])
+    none = np.full(len(these.values), np.nan)
+    return Numbers(none, list(range(len(none))), [])
+
+
+def row_numbers(cells: Cells) -> Floats | None:
+    """Every row's number, NaN for missing ones; None where some cell is no plain number.
+
+    A short cut past the distinct values, which numbers have many of.
+    """
+    numbers = np.full(len(cells), np.nan)
+    present = cells.values[~cells.missing]
+    if cells.storage in ("whole", "real", "boolean"):
+        numbers[~cells.missing] = present
+        return numbers
+    parsed = all_numbers(present.tolist()) if cells.storage == "text" else None
+    if parsed is None:
+        return None
+    numbers[~cells.missing] = parsed
+    return numbers
 
 
 def are_codes(these: Distinct) -> bool:
