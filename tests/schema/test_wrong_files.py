@@ -76,7 +76,7 @@ WRONG = [
     ("stray-way.csv", ("age\n" + NUMBERS + "forty\n").encode(), ["--column age=categorical"]),
     (
         "stray-early.csv",
-        ("x\n31\nforty\n42\n57\n").encode(),
+        (b"x\n31\nforty\n42\n57\n"),
         ["line 3", "'forty'", "3 of the column's 4"],
     ),
     ("infinite.csv", ("age\n" + NUMBERS + "inf\n").encode(), ["'inf' is no number"]),

@@ -110,10 +110,13 @@ class LevelColumn(Column):
         # "other" is no number.
         storage: Storage = self.storage if self.other is None else "text"
         missing = codes < 0
+        values = convert_levels(names, storage)[np.where(missing, 0, codes)]
+        if storage == "text":
+            values[missing] = ""
         return Cells(
             self.name,
             storage,
-            convert_levels(names, storage)[np.where(missing, 0, codes)],
+            values,
             missing,
             names if storage == "text" else None,
             self.kind == "ordinal",

@@ -17,7 +17,13 @@ from wakesleep.schema.markers import missing_texts
 
 def is_frame(table: Any) -> bool:
     """Whether narwhals takes this for a frame, lazy ones included."""
-    return isinstance(nw.from_native(table, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(table.columns)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the frame has two columns called {twice!r}: rename one of them") from None
+    return isinstance(frame, nw.DataFrame | nw.LazyFrame)
 
 
 def from_native(table: Any, source: str, markers: frozenset[str]) -> Frame:
@@ -135,12 +141,10 @@ def _level_cells(series: Any) -> Cells:
     values = series.to_list()
     missing = _null(series)
     dtype = getattr(nw.to_native(series), "dtype", None)
-    # pandas' own list is in the order declared, which narwhals does not keep.
-    declared = getattr(dtype, "categories", None)
-    levels = tuple(
-        map(str, series.cat.get_categories().to_list() if declared is None else declared)
-    )
     texts = ["" if absent else str(v) for v, absent in zip(values, missing, strict=True)]
+    # pandas declares its levels, in their order; others' are those that are there.
+    declared = dtype.categories if hasattr(dtype, "ordered") else sorted(set(texts) - {""})
+    levels = tuple(map(str, declared))
     ordered = bool(getattr(dtype, "ordered", False))
     return Cells(series.name, "text", object_array(texts), missing, levels, ordered)
 
@@ -150,12 +154,13 @@ def _moment_cells(series: Any) -> Cells:
     if series.dtype == nw.Datetime and series.dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     if series.dtype == nw.Date:
-        days = np.array(series.to_list(), "datetime64[D]")
-        return Cells(series.name, "date", np.where(missing, np.datetime64(0, "D"), days), missing)
-    values = series.to_numpy().astype("datetime64[us]")
-    return Cells(
-        series.name, "datetime", np.where(missing, np.datetime64(0, "us"), values), missing
-    )
+        # What stands for a missing one differs from library to library.
+        first = date(1970, 1, 1)
+        days = [first if gap else day for day, gap in zip(series.to_list(), missing, strict=True)]
+        return Cells(series.name, "date", np.array(days, "datetime64[D]"), missing)
+    moments = series.to_numpy().astype("datetime64[us]")
+    moments = np.where(missing, np.datetime64(0, "us"), moments)
+    return Cells(series.name, "datetime", moments, missing)
 
 
 def object_cells(name: str, values: list[Any], markers: frozenset[str]) -> Cells:

@@ -86,10 +86,18 @@ def write_frame(frame: Frame, path: str | Path) -> None:
     text = io.StringIO(newline="")
     plain = path.name.lower().removesuffix(".gz")
     delimiter = "\t" if plain.endswith(".tsv") else ";" if _has_commas(frame) else ","
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(to_rows(frame))
+    rows = to_rows(frame)
+    text.write(delimiter.join(map(_header_cell, next(rows))) + "\n")
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
     content = text.getvalue().encode("utf-8")
     with replaced(path) as file:
         file.write(gzip.compress(content, mtime=0) if path.suffix.lower() == ".gz" else content)
+
+
+def _header_cell(name: str) -> str:
+    """In quotes where a reader that looks for separators could be misled."""
+    odd = not name or any(sign in name for sign in ',;\t"\n\r')
+    return '"' + name.replace('"', '""') + '"' if odd else name
 
 
 def _has_commas(frame: Frame) -> bool:

@@ -238,7 +238,7 @@ def date_column(subject: Subject) -> Column:
         return constant(subject)
     unit = temporal.coarsest_unit(moments.values)
     numbers = temporal.to_numbers(moments.values, unit)
-    timed = any(mark in (moments.pattern or "") for mark in ("%H", "%M", "%S"))
+    timed = any(mark in (moments.pattern or "") for mark in ("%H", temporal.ISO))
     is_date = subject.these.storage == "date" or (moments.pattern is not None and not timed)
     return NumberColumn(
         subject.name,

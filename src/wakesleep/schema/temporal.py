@@ -45,15 +45,18 @@ PATTERNS = (
     "%Y-%m",
     "%H:%M:%S",
     "%H:%M",
+    "ISO",
 )
-"""The ways of writing a date that are looked for, the likeliest first."""
+"""The ways of writing a date that are looked for, the likeliest first; ISO of mixed lengths last."""
 
+ISO = "ISO"
 SWAPPED = {"%m/%d/%Y": "%d/%m/%Y", "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M"}
 _ISO_SHAPES = {
     "%Y-%m-%d": re.compile(r"\d{4}-\d\d-\d\d"),
     "%Y-%m-%d %H:%M:%S": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"),
     "%Y-%m-%dT%H:%M:%S": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"),
 }
+_ANY_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 _EPOCH = datetime(1970, 1, 1)
 
 Moments = npt.NDArray[np.datetime64]
@@ -90,6 +93,8 @@ def parse_moments(texts: Sequence[str], pattern: str) -> Moments:
 def parse_moment(text: str, pattern: str) -> datetime | None:
     """One text as a moment; a time of day is one of the first of January 1970."""
     try:
+        if pattern == ISO:
+            return datetime.fromisoformat(text) if _ANY_ISO.fullmatch(text) else None
         moment = datetime.strptime(text, pattern)
     except ValueError:
         return None
@@ -100,7 +105,7 @@ def parse_moment(text: str, pattern: str) -> datetime | None:
 
 def moment_text(moment: np.datetime64, pattern: str | None) -> str:
     """A moment as it is written; ISO without a pattern."""
-    if pattern is None:
+    if pattern is None or pattern == ISO:
         return str(moment).removesuffix(".000000").replace("T", " ")
     # strftime's %Y writes the year 800 as "800" on some systems, which no reader takes back.
     at = moment.astype("datetime64[us]").item()
