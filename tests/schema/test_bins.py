@@ -1,5 +1,7 @@
 """Densities integrate to one, probabilities sum to one, and draws are of the same distribution."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -33,8 +35,8 @@ WHOLE = [name for name, grid in GRIDS.items() if grid.whole]
 REAL = [name for name, grid in GRIDS.items() if not grid.whole]
 
 
-def bins_of(name, bins=None):
-    return make_bins(COLUMNS[name], GRIDS[name], bins)
+def bins_of(name, bins=None, atoms=True):
+    return make_bins(COLUMNS[name], GRIDS[name], bins, atoms=atoms)
 
 
 def mass(bins, state):
@@ -47,16 +49,19 @@ def mass(bins, state):
 
     total = density(low[0]) if low[0] == low[1] else 0.0
     edges = [outer[0], *low, outer[1]]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         if start < end:
             total += integrate.quad(density, start, end, epsabs=1e-10)[0]
     return total
 
 
-@pytest.mark.parametrize("bins", [None, 3])
+@pytest.mark.parametrize(("bins", "atoms"), [(None, True), (3, True), (None, False)])
 @pytest.mark.parametrize("name", REAL)
-def test_a_bin_integrates_to_one(name, bins):
-    made = bins_of(name, bins)
+def test_a_bin_integrates_to_one(name, bins, atoms):
+    made = bins_of(name, bins, atoms)
+    if not atoms:
+        assert not len(made.atoms)
+        assert (made.upper > made.lower).all()
     for state in range(len(made.lower)):
         assert mass(made, state) == pytest.approx(1.0, abs=1e-7)
 

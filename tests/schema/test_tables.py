@@ -8,7 +8,15 @@ from scipy.special import logsumexp
 from sklearn import datasets
 
 from wakesleep.cli.schema import Schema as Command
-from wakesleep.schema import Schema, fill_missing, infer_schema, read_frame, to_native, write_frame
+from wakesleep.schema import (
+    Schema,
+    SchemaOptions,
+    fill_missing,
+    infer_schema,
+    read_frame,
+    to_native,
+    write_frame,
+)
 
 RNG = np.random.default_rng(11)
 
@@ -71,7 +79,7 @@ def test_a_table_goes_to_bits_and_back(table):
 @pytest.mark.parametrize("table", NAMES, indirect=True)
 def test_independent_columns_beat_one_wide_bin(table):
     """Log-densities add up to something sensible: the marginals of the bins beat a uniform."""
-    schema = infer_schema(table)
+    schema = infer_schema(table, options=SchemaOptions(atoms=False))
     encoded = schema.encode(table)
     measure = schema.log_measure(encoded)
     for group, states in enumerate(schema.states):
@@ -105,9 +113,13 @@ def test_a_file_comes_out_as_it_is_written(name, tmp_path):
             }
             for rows in (before, after)
         )
-        assert other <= one  # decimals as many as the column had
+        assert max(other) <= max(one)  # decimals as many as the column had
     filled = to_native(fill_missing(frame, sampled))
     assert filled[0] == before[0]
+
+
+def decimals(cell):
+    return len(cell.replace(",", ".").partition(".")[2])
 
 
 def kinds(name, tmp_path):

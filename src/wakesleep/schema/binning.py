@@ -72,28 +72,32 @@ class _Pile:
     single: bool
 
 
-def make_bins(values: Floats, grid: Grid, bins: int | None = None) -> Bins:
+def make_bins(values: Floats, grid: Grid, bins: int | None = None, *, atoms: bool = True) -> Bins:
     """Bins for the values of the training rows.
 
     Args:
         values: those observed, at least one.
         grid: what they are multiples of.
         bins: how many; None for `bin_count`.
+        atoms: whether values may have probabilities of their own; otherwise reals have densities
+            everywhere.
     """
     distinct, counts = np.unique(values, return_counts=True)
-    atom = np.zeros(len(distinct), bool) if grid.whole else _atoms(counts)
+    atom = _atoms(counts) if atoms and not grid.whole else np.zeros(len(distinct), bool)
     if atom.all():
         atom[:] = False
     elif bins is not None:
         atom &= np.argsort(np.argsort(np.where(atom, -counts, 1), kind="stable")) < bins - 1
-    atoms, distinct, counts = distinct[atom], distinct[~atom], counts[~atom]
-    asked = bin_count(int(counts.sum())) if bins is None else bins - len(atoms)
-    piles = _piles(distinct, counts, max(1, asked), grid)
+    apart, distinct, counts = distinct[atom], distinct[~atom], counts[~atom]
+    asked = bin_count(int(counts.sum())) if bins is None else bins - len(apart)
+    # Off a grid a single value has no width of its own: it is a point, and only among points.
+    points = atoms and len(distinct) <= asked
+    piles = _piles(distinct, counts, max(1, asked), points or grid.decimals is not None)
     if bins is not None:
         while len(piles) > max(1, asked):
             piles = _joined(piles)
     spread = float(values.max() - values.min())
-    return _laid_out(piles, grid, atoms, spread)
+    return _laid_out(piles, grid, apart, spread)
 
 
 def _atoms(counts: Counts) -> npt.NDArray[np.bool_]:
@@ -104,20 +108,17 @@ def _atoms(counts: Counts) -> npt.NDArray[np.bool_]:
     return (counts >= least) & (counts >= shares * counts.sum())
 
 
-def _piles(distinct: Floats, counts: Counts, bins: int, grid: Grid) -> list[_Pile]:
+def _piles(distinct: Floats, counts: Counts, bins: int, singles: bool) -> list[_Pile]:
     """Values with as many rows as a bin should have stand alone; quantiles cut the rest."""
     target = counts.sum() / bins
-    few = len(distinct) <= bins
-    alone = (counts >= target) | few
+    alone = (counts >= target) | (len(distinct) <= bins)
     piles: list[_Pile] = []
     start = 0
     for end in [*np.flatnonzero(alone).tolist(), len(distinct)]:
         piles += _quantiles(distinct[start:end], counts[start:end], target)
         if end < len(distinct):
             value, rows = float(distinct[end]), int(counts[end])
-            # Off a grid a single value has no width of its own: it is a point only among points.
-            fills = rows > 1 and (few or grid.decimals is not None)
-            piles.append(_Pile(value, value, rows, fills))
+            piles.append(_Pile(value, value, rows, singles and rows > 1))
         start = end + 1
     return piles
 

@@ -140,7 +140,7 @@ def _numpy_cells(name: str, values: npt.NDArray[Any]) -> Cells:
 def _level_cells(series: Any) -> Cells:
     values = series.to_list()
     missing = _null(series)
-    dtype = getattr(nw.to_native(series), "dtype", None)
+    dtype: Any = getattr(nw.to_native(series), "dtype", None)
     texts = ["" if absent else str(v) for v, absent in zip(values, missing, strict=True)]
     # pandas declares its levels, in their order; others' are those that are there.
     declared = dtype.categories if hasattr(dtype, "ordered") else sorted(set(texts) - {""})

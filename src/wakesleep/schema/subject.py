@@ -211,9 +211,12 @@ def _written_decimals(numbers: Numbers) -> int | None:
 def _bins(subject: Subject, values: Floats, grid: Grid) -> Bins:
     rows = values[subject.these.codes[subject.these.codes >= 0]]
     asked = subject.choice.bins or subject.options.bins
-    bins = make_bins(rows, grid, asked)
+    atoms = subject.options.atoms
+    bins = make_bins(rows, grid, asked, atoms=atoms)
     most = subject.most_states
-    return make_bins(rows, grid, most) if most is not None and bins.states > most else bins
+    if most is None or bins.states <= most:
+        return bins
+    return make_bins(rows, grid, most, atoms=atoms)
 
 
 def not_numeric(subject: Subject) -> DataError:

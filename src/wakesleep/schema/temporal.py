@@ -47,7 +47,7 @@ PATTERNS = (
     "%H:%M",
     "ISO",
 )
-"""The ways of writing a date that are looked for, the likeliest first; ISO of mixed lengths last."""
+"""The ways of writing a date that are looked for, the likeliest first; ISO is of mixed lengths."""
 
 ISO = "ISO"
 SWAPPED = {"%m/%d/%Y": "%d/%m/%Y", "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M"}
