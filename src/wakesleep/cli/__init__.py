@@ -15,6 +15,7 @@ from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
+from wakesleep.cli.schema import Schema
 from wakesleep.cli.shell_completion import Completion
 from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
@@ -32,6 +33,7 @@ Command = (
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]
     | Annotated[Data, tyro.conf.subcommand("data")]
+    | Annotated[Schema, tyro.conf.subcommand("schema")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Completion, tyro.conf.subcommand("completion")]
 )

@@ -30,8 +30,8 @@ class Show:
 
     def run(self) -> int:
         """Draw and write."""
-        from wakesleep.cli.progress_bars import working
         from wakesleep.cli.preview import show_in_terminal
+        from wakesleep.cli.progress_bars import working
         from wakesleep.pictures import SIGNED, check_format, layout, save_canvas
         from wakesleep.runs import fields
         from wakesleep.runs.loading import load_run

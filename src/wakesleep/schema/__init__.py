@@ -1,0 +1,28 @@
+"""Tables of names, categories, numbers and gaps: to bits in groups, and back. No JAX here.
+
+`read_frame` reads a table, `infer_schema` says what its columns are, `Schema.encode` and
+`Schema.decode` go to bits and back, and `to_native` gives a frame like the one that came in.
+"""
+
+from wakesleep.schema.columns import Column as Column
+from wakesleep.schema.columns import ConstantColumn as ConstantColumn
+from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
+from wakesleep.schema.frame import Cells as Cells
+from wakesleep.schema.frame import Frame as Frame
+from wakesleep.schema.inference import infer_schema as infer_schema
+from wakesleep.schema.levels import LevelColumn as LevelColumn
+from wakesleep.schema.markers import MARKERS as MARKERS
+from wakesleep.schema.numbers import NumberColumn as NumberColumn
+from wakesleep.schema.output import fill_missing as fill_missing
+from wakesleep.schema.output import to_native as to_native
+from wakesleep.schema.output import to_rows as to_rows
+from wakesleep.schema.output import write_frame as write_frame
+from wakesleep.schema.overrides import as_choices as as_choices
+from wakesleep.schema.overrides import load_choices as load_choices
+from wakesleep.schema.overrides import parse_choices as parse_choices
+from wakesleep.schema.reading import is_table_file as is_table_file
+from wakesleep.schema.reading import read_frame as read_frame
+from wakesleep.schema.schema import Encoded as Encoded
+from wakesleep.schema.schema import Schema as Schema
+from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
+from wakesleep.schema.schema_options import options_from as options_from

@@ -1,0 +1,64 @@
+"""Frames of polars, Arrow and the other libraries that narwhals knows, out."""
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from wakesleep.schema.frame import Cells, Frame, Origin
+from wakesleep.schema.values import cell_texts
+
+
+def narwhals_frame(frame: Frame, origin: Origin) -> Any:
+    """A frame of the template's library; columns that it does not have get types of their own."""
+    known: Any = {}
+    if origin.template is not None:
+        known = nw.from_native(origin.template, eager_only=True).schema
+    assert origin.library is not None
+    series = [_series(cells, known.get(cells.name), origin.library) for cells in frame.cells]
+    return nw.to_native(nw.from_dict({one.name: one for one in series}))
+
+
+def _series(cells: Cells, dtype: Any, library: Any) -> Any:
+    text_like = dtype in (nw.String, nw.Categorical, nw.Enum) if dtype is not None else False
+    values = cell_texts(cells) if text_like else cells.values.tolist()
+    listed = [None if absent else v for v, absent in zip(values, cells.missing, strict=True)]
+    own: Any = nw.String if text_like else _own_type(cells)
+    series = nw.new_series(cells.name, listed, own, backend=library)
+    if dtype is None or series.dtype == dtype:
+        return series
+    if dtype == nw.Datetime and dtype.time_zone is not None:
+        series = series.cast(nw.Datetime("us")).dt.replace_time_zone("UTC")
+        return series.dt.convert_time_zone(dtype.time_zone).cast(dtype)
+    if dtype == nw.Enum and not {v for v in listed if v is not None} <= set(dtype.categories):
+        return series
+    return _cast(series, dtype, cells)
+
+
+def _cast(series: Any, dtype: Any, cells: Cells) -> Any:
+    """The template's type where it can hold the values, ours where it cannot."""
+    if cells.storage == "text" and dtype.is_numeric():
+        return series
+    if dtype.is_integer() and cells.storage == "whole" and len(cells):
+        least, most = cells.values.min(), cells.values.max()
+        bits = 8 * np.dtype(str(dtype).lower()).itemsize
+        ends = (
+            (0, 2**bits - 1)
+            if dtype.is_unsigned_integer()
+            else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        if least < ends[0] or most > ends[1]:
+            return series
+    if dtype in (nw.Unknown, nw.Object, nw.Time):
+        return series
+    return series.cast(dtype)
+
+
+def _own_type(cells: Cells) -> Any:
+    return {
+        "whole": nw.Int64,
+        "real": nw.Float64,
+        "boolean": nw.Boolean,
+        "date": nw.Date,
+        "datetime": nw.Datetime("us"),
+    }.get(cells.storage, nw.String)

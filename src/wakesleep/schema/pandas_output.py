@@ -1,0 +1,84 @@
+"""pandas frames out: the types of a template, and its index."""
+
+from typing import Any
+
+import numpy as np
+
+from wakesleep.schema.frame import Cells, Frame, Origin, object_array
+from wakesleep.schema.values import cell_texts
+
+_NULLABLE = {"whole": "Int64", "boolean": "boolean"}
+
+
+def pandas_frame(frame: Frame, origin: Origin) -> Any:
+    """A pandas frame; columns that the template does not have get types of their own."""
+    import pandas as pd
+
+    index = origin.index if origin.index is not None and len(origin.index) == len(frame) else None
+    known = {} if origin.template is None else origin.template.dtypes.to_dict()
+    series = {cells.name: _series(cells, known.get(cells.name), pd) for cells in frame.cells}
+    out = pd.DataFrame(series)
+    if index is not None:
+        out.index = index
+    return out
+
+
+def _series(cells: Cells, dtype: Any, pd: Any) -> Any:
+    own = _own_series(cells, pd)
+    if dtype is None or own.dtype == dtype:
+        return own
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _categorical(cells, dtype, pd)
+    if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
+        texts = object_array(cell_texts(cells))
+        texts[cells.missing] = None
+        plain = own if pd.api.types.is_object_dtype(dtype) and cells.storage != "text" else texts
+        return pd.Series(plain, dtype=dtype)
+    if isinstance(dtype, pd.DatetimeTZDtype) and cells.storage in ("date", "datetime"):
+        return own.dt.tz_localize("UTC").astype(dtype)
+    return _cast(own, dtype, pd)
+
+
+def _cast(own: Any, dtype: Any, pd: Any) -> Any:
+    """The template's type where it can hold the values, ours where it cannot."""
+    if pd.api.types.is_integer_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        if own.isna().any() and not pd.api.types.is_extension_array_dtype(dtype):
+            return own  # of a type that has missing values
+        if pd.api.types.is_float_dtype(own.dtype):
+            own = own.round()
+    try:
+        cast = own.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return own
+    if pd.api.types.is_integer_dtype(dtype) and not (cast == own).all():
+        return own  # out of the range of a short type
+    return cast
+
+
+def _own_series(cells: Cells, pd: Any) -> Any:
+    values, missing = cells.values, cells.missing
+    if cells.storage in _NULLABLE and missing.any():
+        objects = values.astype(object)
+        objects[missing] = None
+        return pd.Series(pd.array(objects, dtype=_NULLABLE[cells.storage]))
+    if cells.storage == "real":
+        return pd.Series(np.where(missing, np.nan, values))
+    if cells.storage in ("date", "datetime"):
+        moments = values.astype("datetime64[us]")
+        return pd.Series(np.where(missing, np.datetime64("NaT"), moments))
+    if cells.storage in ("text", "unknown"):
+        texts = values.astype(object)
+        texts[missing] = None
+        return pd.Series(texts, dtype="str" if cells.storage == "text" else object)
+    return pd.Series(values)
+
+
+def _categorical(cells: Cells, dtype: Any, pd: Any) -> Any:
+    names = {str(category): category for category in dtype.categories}
+    texts = [
+        None if absent else names.get(text, text)
+        for text, absent in zip(cell_texts(cells), cells.missing, strict=True)
+    ]
+    new = sorted({text for text in texts if text is not None and str(text) not in names})
+    categories = [*dtype.categories, *new]
+    return pd.Series(pd.Categorical(texts, categories=categories, ordered=dtype.ordered))

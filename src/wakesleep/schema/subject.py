@@ -1,0 +1,278 @@
+"""A column under examination, and the columns of a schema that can be made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wakesleep.errors import DataError, UsageError
+from wakesleep.schema import temporal
+from wakesleep.schema.binning import Grid, make_bins
+from wakesleep.schema.bins import Bins
+from wakesleep.schema.columns import Column, ConstantColumn, LeftOutColumn
+from wakesleep.schema.frame import Cells, Frame, Storage, listed, quoted
+from wakesleep.schema.levels import OTHER, LevelColumn
+from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.overrides import ColumnChoice
+from wakesleep.schema.schema_options import SchemaOptions
+from wakesleep.schema.values import (
+    Distinct,
+    Floats,
+    Moments,
+    Numbers,
+    are_codes,
+    as_moments,
+    as_numbers,
+    distinct,
+    value_texts,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A column of the training rows, what a person said of it, and how large it may become.
+
+    Attributes:
+        frame: the table.
+        cells: the column.
+        choice: what a person said it is.
+        options: what holds for all columns.
+        limit: the most states, that of missing-ness included; None without a limit.
+    """
+
+    frame: Frame
+    cells: Cells
+    choice: ColumnChoice
+    options: SchemaOptions
+    limit: int | None = None
+
+    @cached_property
+    def these(self) -> Distinct:
+        """The distinct values."""
+        return distinct(self.cells, frozenset(self.choice.levels or ()))
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """Them as numbers, as far as they are."""
+        return as_numbers(self.these, self.frame.comma)
+
+    @cached_property
+    def moments(self) -> Moments | None:
+        """Them as dates or times."""
+        return as_moments(self.these, self.choice.format)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.cells.name
+
+    @property
+    def observed(self) -> int:
+        """How many rows have a value."""
+        return int((self.these.codes >= 0).sum())
+
+    @property
+    def missing(self) -> float:
+        """The share of rows without one."""
+        return 1.0 - self.observed / len(self.cells)
+
+    @property
+    def missing_level(self) -> bool:
+        """Whether missing-ness shall be a state."""
+        wanted = self.choice.missing or self.options.missing
+        return wanted == "level" and self.observed < len(self.cells)
+
+    @property
+    def most_states(self) -> int | None:
+        """The limit on the states of values."""
+        return None if self.limit is None else max(2, self.limit - self.missing_level)
+
+    def place(self, position: int) -> str:
+        """Where the first cell with a distinct value is."""
+        return self.frame.place(self.these.first_row(position), self.name)
+
+    def text(self, position: int) -> str:
+        """A distinct value by name."""
+        return value_texts(self.these.storage, self.these.values[position : position + 1])[0]
+
+    def first(self, positions: Sequence[int]) -> int:
+        """Of some distinct values, the one that is met first."""
+        return min(positions, key=self.these.first_row)
+
+
+def left_out(subject: Subject, kind: str, note: str) -> Column:
+    """No part of the model."""
+    return LeftOutColumn(subject.name, kind, subject.missing, note)
+
+
+def constant(subject: Subject) -> Column:
+    """One value; with missing-ness for a level, a column of two states."""
+    if subject.missing_level:
+        return level_column(subject, "binary")
+    storage: Storage = subject.these.storage
+    return ConstantColumn(subject.name, subject.text(0), storage, subject.missing)
+
+
+def level_column(subject: Subject, kind: str) -> Column:
+    """A column of levels, given ones or those of the training rows."""
+    storage, texts = _levels_seen(subject)
+    given = subject.choice.levels or (subject.cells.levels if kind == "ordinal" else None)
+    if given is not None:
+        _check_given(subject, given, texts)
+    levels = tuple(texts) if given is None else given
+    most = subject.most_states
+    if given is None:
+        most = min(subject.options.max_levels, most or subject.options.max_levels)
+    kept, other = _pooled(subject, levels, texts, most)
+    numbers = subject.numbers if subject.these.storage == "text" and storage != "text" else None
+    return LevelColumn(
+        subject.name,
+        kind,
+        kept,
+        storage,
+        other,
+        len(levels) - len(kept),
+        numbers.spelled if numbers else None,
+        numbers.comma if numbers else False,
+        missing=subject.missing,
+        missing_level=subject.missing_level,
+    )
+
+
+def _levels_seen(subject: Subject) -> tuple[Storage, list[str]]:
+    """The levels of the training rows in an order that is theirs, not the file's."""
+    these, storage = subject.these, subject.these.storage
+    texts = value_texts(storage, these.values)
+    if storage != "text":
+        return storage, texts  # np.unique has sorted them
+    numbers = subject.numbers
+    is_text = subject.cells.levels is not None or are_codes(these) or bool(numbers.wrong)
+    if is_text or len(set(numbers.values.tolist())) < len(texts):
+        return "text", sorted(texts)
+    order = np.argsort(numbers.values, kind="stable")
+    return ("whole" if numbers.whole else "real"), [texts[i] for i in order]
+
+
+def _check_given(subject: Subject, given: tuple[str, ...], texts: list[str]) -> None:
+    strange = set(texts) - set(given)
+    if strange:
+        names = value_texts(subject.these.storage, subject.these.values)
+        position = subject.first([i for i, name in enumerate(names) if name in strange])
+        raise UsageError(
+            f"{subject.place(position)}: {quoted(names[position])} is none of the levels "
+            f"{listed(given)} that {subject.choice.where or 'the column'} gives: add it, or "
+            "correct the cell"
+        )
+
+
+def _pooled(
+    subject: Subject, levels: tuple[str, ...], texts: list[str], most: int | None
+) -> tuple[tuple[str, ...], str | None]:
+    """The levels to keep, and the name for the others where some are not kept."""
+    if most is None or len(levels) <= most:
+        return levels, None
+    names = value_texts(subject.these.storage, subject.these.values)
+    counts = dict(zip(names, subject.these.counts.tolist(), strict=True))
+    ranked = sorted(levels, key=lambda level: (-counts.get(level, 0), levels.index(level)))
+    kept = set(ranked[: most - 1])
+    other = OTHER
+    while other in kept:
+        other = f"{other} (pooled)"
+    return tuple(level for level in levels if level in kept), other
+
+
+def numeric_column(subject: Subject) -> Column:
+    """A column of numbers."""
+    numbers = subject.numbers
+    if numbers.wrong:
+        raise not_numeric(subject)
+    if len(np.unique(numbers.values)) == 1:
+        return constant(subject)
+    grid = Grid(numbers.decimals, numbers.whole)
+    return NumberColumn(
+        subject.name,
+        "numeric",
+        _bins(subject, numbers.values, grid),
+        "whole" if numbers.whole else "real",
+        decimals=_written_decimals(numbers),
+        comma=numbers.comma,
+        missing=subject.missing,
+        missing_level=subject.missing_level,
+    )
+
+
+def _written_decimals(numbers: Numbers) -> int | None:
+    if numbers.spelled is not None:
+        return numbers.spelled or None if numbers.whole else numbers.spelled
+    return None if numbers.whole else numbers.decimals
+
+
+def _bins(subject: Subject, values: Floats, grid: Grid) -> Bins:
+    rows = values[subject.these.codes[subject.these.codes >= 0]]
+    asked = subject.choice.bins or subject.options.bins
+    atoms = subject.options.atoms
+    bins = make_bins(rows, grid, asked, atoms=atoms)
+    most = subject.most_states
+    if most is None or bins.states <= most:
+        return bins
+    return make_bins(rows, grid, most, atoms=atoms)
+
+
+def not_numeric(subject: Subject) -> DataError:
+    """The error for a word among numbers."""
+    wrong = subject.numbers.wrong
+    position = subject.first(wrong)
+    numbers = subject.observed - int(subject.these.counts[wrong].sum())
+    others = f", but {numbers} of the column's {subject.observed} values are" if numbers else ""
+    where = f" ({subject.choice.where})" if subject.choice.where else ""
+    return DataError(
+        f"{subject.place(position)}: {quoted(subject.text(position))} is no number{others}{where}: "
+        f"correct it, leave the cell empty, or use --column {subject.name}=categorical"
+    )
+
+
+def date_column(subject: Subject) -> Column:
+    """A column of dates, or of moments."""
+    moments = subject.moments
+    if moments is None or moments.wrong:
+        raise not_dates(subject, moments)
+    if len(subject.these.values) == 1:
+        return constant(subject)
+    unit = temporal.coarsest_unit(moments.values)
+    numbers = temporal.to_numbers(moments.values, unit)
+    timed = any(mark in (moments.pattern or "") for mark in ("%H", temporal.ISO))
+    is_date = subject.these.storage == "date" or (moments.pattern is not None and not timed)
+    return NumberColumn(
+        subject.name,
+        "date",
+        _bins(subject, numbers, Grid(0, whole=True)),
+        "date" if is_date else "datetime",
+        unit,
+        pattern=moments.pattern,
+        missing=subject.missing,
+        missing_level=subject.missing_level,
+        note=_ambiguous(subject, moments),
+    )
+
+
+def _ambiguous(subject: Subject, moments: Moments) -> str:
+    if moments.pattern is None or subject.choice.format is not None:
+        return ""
+    if not temporal.is_ambiguous(subject.these.values.tolist(), moments.pattern):
+        return ""
+    return (
+        f"read as month/day/year; if the day comes first, use --column {subject.name}=date:%d/%m/%Y"
+    )
+
+
+def not_dates(subject: Subject, moments: Moments | None) -> DataError:
+    """The error for what is no date."""
+    wrong = [0] if moments is None else moments.wrong
+    position = subject.first(wrong)
+    how = f"written as {moments.pattern}" if moments else "in any way of writing that is known"
+    return DataError(
+        f"{subject.place(position)}: {quoted(subject.text(position))} is no date {how}: "
+        f"correct it, leave the cell empty, give the way dates are written "
+        f"(--column {subject.name}=date:%d.%m.%Y), or use --column {subject.name}=categorical"
+    )
