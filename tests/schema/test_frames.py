@@ -182,6 +182,7 @@ def test_rows_keep_their_index_and_lines_when_they_are_split(tmp_path):
     part = read_frame(table).take([5, 2])
     assert list(to_native(part).index) == ["row 5", "row 2"]
     assert to_native(part)["whole"].tolist() == table["whole"].iloc[[5, 2]].tolist()
+    assert part.place(0, "whole") == "the frame, row 6, column 'whole'"
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,6\n")
     assert read_frame(tmp_path / "a.csv").take([2]).place(0, "x").endswith("line 4, column 'x'")
 

@@ -77,7 +77,8 @@ class Frame:
         cells: the columns.
         rows: how many rows they all have.
         source: what errors call the table: the file's name, mostly.
-        lines: the line of each row in the file, from 1.
+        lines: the number of each row in what was read, from 1; None where none were left out.
+        counted: what those are numbers of, line or row.
         comma: whether numbers may be written with a decimal comma.
         origin: the library it came from.
         notes: what a person should know of the reading.
@@ -87,6 +88,7 @@ class Frame:
     rows: int
     source: str = "the table"
     lines: npt.NDArray[np.int64] | None = None
+    counted: str = "row"
     comma: bool = False
     origin: Origin = Origin()
     notes: tuple[str, ...] = ()
@@ -139,8 +141,7 @@ class Frame:
     def place(self, row: int, name: str) -> str:
         """Where a cell is, in words: "survey.csv, line 17, column 'age'"."""
         number = row + 1 if self.lines is None else int(self.lines[row])
-        counted = "line" if self.origin.library is None and self.lines is not None else "row"
-        return f"{self.source}, {counted} {number}, column {quoted(name)}"
+        return f"{self.source}, {self.counted} {number}, column {quoted(name)}"
 
 
 def quoted(text: str, longest: int = 40) -> str:

@@ -76,6 +76,7 @@ def read_text_table(path: Path, options: TextOptions) -> Frame:
         len(records),
         str(path),
         np.asarray(lines, np.int64),
+        "line",
         comma=delimiter != ",",
         notes=(ONE_COLUMN,) if len(columns) == 1 else (),
     )
