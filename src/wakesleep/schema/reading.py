@@ -78,14 +78,14 @@ def _read_file(path: Path, options: TextOptions) -> Frame:
 
 def _from_memory(table: Any, markers: frozenset[str]) -> Frame:
     # Frame libraries are loaded by those who have frames, and narwhals with them.
-    from wakesleep.schema import native
+    from wakesleep.schema import foreign_frames
 
     if isinstance(table, np.ndarray):
-        return native.from_array(table, markers)
+        return foreign_frames.from_array(table, markers)
     if isinstance(table, Mapping):
-        return native.from_columns(table, markers)
-    if native.is_frame(table):
-        return native.from_native(table, "the frame", markers)
+        return foreign_frames.from_columns(table, markers)
+    if foreign_frames.is_frame(table):
+        return foreign_frames.from_native(table, "the frame", markers)
     raise DataError(
         f"a table cannot be made of {type(table).__name__}: give a frame (pandas, polars, Arrow), "
         "a file's path, an array of two dimensions or lists by column"
