@@ -106,10 +106,9 @@ def test_wake_sleep_is_reweighted_with_one_sample_and_no_wake_q(key):
 
 
 @pytest.mark.parametrize("text", SMALL)
-@pytest.mark.parametrize("baseline", ["geometric", "arithmetic"])
-def test_vimco_is_unbiased_for_the_bound_of_two_samples(baseline, text, key):
+def test_vimco_is_unbiased_for_the_bound_of_two_samples(text, key):
     machine = machine_of(text)
-    drawn = estimates(VIMCO(samples=2, baseline=baseline), machine, key, REPETITIONS)
+    drawn = estimates(VIMCO(samples=2), machine, key, REPETITIONS)
     assert_both(drawn, multi_sample_gradients(machine, X, 2))
 
 
@@ -123,9 +122,10 @@ def test_more_than_two_samples_are_unbiased_too(estimator, key):
     assert_both(drawn, multi_sample_gradients(machine, X, 3))
 
 
-@pytest.mark.parametrize("text", SMALL)
-@pytest.mark.parametrize("gamma", [0, 0.3, 1])
-def test_ovis_is_the_bound_s_gradient_and_gamma_times_wake_q(gamma, text, key):
+@pytest.mark.parametrize(
+    ("text", "gamma"), [("sbn/nade 2-3", 0), ("sbn/nade 2-3", 1), *((text, 0.3) for text in SMALL)]
+)
+def test_ovis_is_the_bound_s_gradient_and_gamma_times_wake_q(text, gamma, key):
     machine = machine_of(text)
     drawn = estimates(OVIS(samples=2, gamma=gamma), machine, key, REPETITIONS)
     assert_both(drawn, multi_sample_gradients(machine, X, 2, extra_wake_q=gamma))
@@ -164,13 +164,18 @@ def test_many_partitions_of_tvo_climb_log_p(key):
         p, _ = estimates(estimator, machine, key, 30)
         away.append(np.linalg.norm(p.mean(0) - exact) / np.linalg.norm(exact))
     assert away[0] > 2 * away[1] > 4 * away[2]
-    assert away[2] < 0.03
+    # With steps of 6 % in β the sum is a few per cent low; the finest one is the integral.
+    assert away[2] < 0.05
+    fine = TVO(partitions=3000, beta_min=0.001).betas()
+    integral = flat(thermodynamic_gradients(machine, X, fine)[0])
+    assert np.linalg.norm(integral - exact) < 0.003 * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("text", SMALL)
 def test_a_long_chain_of_jsa_climbs_at_the_posterior(text, key):
-    machine = machine_of(text)
-    drawn = estimates(JSA(samples=4000), machine, key, 30)
+    # Where ω reaches a thousand times its mean, a chain stays there for as many steps.
+    machine = small_machine(text, scale=0.3)
+    drawn = estimates(JSA(samples=2000), machine, key, 30)
     exact = exact_p_gradient(machine, X), exact_wake_q_gradient(machine, X)
     assert_both(drawn, exact, slack=5e-3)
 
