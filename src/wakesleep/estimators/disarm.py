@@ -136,7 +136,7 @@ def _side_by_side(
 
 
 def _check_model(model: LatentModel) -> HelmholtzMachine:
-    if not isinstance(model, HelmholtzMachine) or not all(q.is_factorial for q in model.q):
+    if not isinstance(model, HelmholtzMachine) or not all(q.factorial for q in model.q):
         raise UsageError(
             "estimator 'disarm' needs a Helmholtz machine whose q has SBN layers, as in 'nade/sbn'"
         )
