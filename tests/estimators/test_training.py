@@ -71,7 +71,7 @@ def test_the_command_line_trains_the_same_and_its_checkpoint_keeps_the_state(
 
 @pytest.mark.parametrize("name", ["rloo", "vimco", "ovis", "tvo", "disarm"])
 def test_one_sample_is_refused_where_samples_are_compared(name):
-    with pytest.raises(UsageError, match="^samples must be 2 or more, not 1$"):
+    with pytest.raises(UsageError, match=r"^samples must be 2 or more, not 1$"):
         create_estimator({"name": name, "samples": 1})
 
 
