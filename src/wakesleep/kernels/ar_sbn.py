@@ -10,7 +10,6 @@ from jaxtyping import Array, Float
 from wakesleep.kernels import native
 from wakesleep.kernels.broadcasting import as_rows, sum_to
 
-
 Following = tuple[int, ...]
 """For every unit, the next one that may be 1 when it is 1; `()` where that is always the next."""
 

@@ -109,7 +109,8 @@ def with_emission(layer: Layer, emission: Emission) -> Layer:
     """The same layer with units that emit otherwise."""
     if isinstance(layer, Deterministic):
         return dataclasses.replace(layer, inner=with_emission(layer.inner, emission))
-    return dataclasses.replace(layer, emission=emission)
+    # Every kind has the field; the base only names it.
+    return dataclasses.replace(layer, emission=emission)  # type: ignore[call-arg]
 
 
 def spec_of(layer: Layer) -> LayerSpec:
