@@ -9,6 +9,7 @@ from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
 from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame
+from wakesleep.schema.independent import IndependentColumns as IndependentColumns
 from wakesleep.schema.inference import infer_schema as infer_schema
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
@@ -26,3 +27,4 @@ from wakesleep.schema.schema import Encoded as Encoded
 from wakesleep.schema.schema import Schema as Schema
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
+from wakesleep.schema.unseen import without_unseen as without_unseen
