@@ -26,7 +26,7 @@ class ArSbnDraw {
   }
 
   void run() {
-    for (int64_t k = 0; k < count_; ++k) found_[k] = 0;
+    for (int64_t k = 0; k < count_; ++k) found_[k] = resume_[k] = 0;
     for (int64_t tile = 0; tile < units_; tile += kUnits) {
       rows_ = units_ - tile < kUnits ? units_ - tile : kUnits;
       transpose(tile);
@@ -52,15 +52,22 @@ class ArSbnDraw {
     load_tile(args_.noise + at, noise);
     add_earlier(k, logits);
     store_tile(args_.drawn + at, Tile{});
-    uint32_t undecided = (uint32_t{1} << rows_) - 1;
+    uint32_t undecided = ((uint32_t{1} << rows_) - 1) & from_row(resume_[k] - tile);
     while (const uint32_t ones = exceeding(logits, noise) & undecided) {
       const int row = __builtin_ctz(ones);
-      undecided &= ~uint32_t{1} << row;
+      resume_[k] = args_.following ? args_.following[tile + row] : tile + row + 1;
+      undecided &= from_row(resume_[k] - tile);
       args_.drawn[at + row] = 1;
       ones_[k * units_ + found_[k]++] = static_cast<int32_t>(tile + row);
       add_column(tile + row, logits);
     }
     store_tile(args_.logits + at, logits);
+  }
+
+  // Bits of the rows from `row` on, which may lie before the tile or behind it.
+  static uint32_t from_row(int64_t row) {
+    if (row >= 32) return 0;
+    return row > 0 ? ~uint32_t{0} << row : ~uint32_t{0};
   }
 
   static uint32_t exceeding(const Tile& logits, const Tile& noise) {
@@ -109,6 +116,7 @@ class ArSbnDraw {
   float* columns_;
   int32_t* ones_;
   int64_t found_[kArSbnBlock];
+  int64_t resume_[kArSbnBlock];  // the next unit that may be a one
 };
 
 }  // namespace

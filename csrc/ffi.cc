@@ -15,6 +15,7 @@ namespace {
 using Array = ffi::Buffer<ffi::F32>;
 using Result = ffi::ResultBuffer<ffi::F32>;
 using KeyData = ffi::Buffer<ffi::U32>;
+using Units = ffi::Buffer<ffi::S32>;
 
 std::atomic<const Kernels*> kernels{nullptr};
 
@@ -54,8 +55,13 @@ ffi::Error nade_logits(ffi::ThreadPool pool, Array x, Array a, Array W, Array V,
   return ffi::Error::Success();
 }
 
+// Where drawing goes on after a one; an empty array where every unit is drawn.
+const int32_t* following_of(const Units& units) {
+  return units.element_count() ? units.typed_data() : nullptr;
+}
+
 ffi::Error nade_sample(ffi::ThreadPool pool, Array noise, Array a, Array c, Array W, Array V,
-                       Result drawn, Result logits, Result last) {
+                       Units following, Result drawn, Result logits, Result last) {
   NadeForward args{};
   args.shape = nade_shape(*logits, W);
   args.a = rows(a, args.shape.samples);
@@ -66,6 +72,7 @@ ffi::Error nade_sample(ffi::ThreadPool pool, Array noise, Array a, Array c, Arra
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
   args.last = last->typed_data();
+  args.following = following_of(following);
   PoolWorkers<ffi::ThreadPool> workers(pool);
   run_nade_forward(*kernels, args, workers);
   return ffi::Error::Success();
@@ -88,8 +95,8 @@ ffi::Error nade_gradient(ffi::ThreadPool pool, Array g, Array x, Array last, Arr
   return ffi::Error::Success();
 }
 
-ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Array noise, Array c, Array S, Result drawn,
-                         Result logits) {
+ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Array noise, Array c, Array S, Units following,
+                         Result drawn, Result logits) {
   ArSbnSample args{};
   args.samples = height(noise);
   args.units = width(noise);
@@ -98,6 +105,7 @@ ffi::Error ar_sbn_sample(ffi::ThreadPool pool, Array noise, Array c, Array S, Re
   args.S = S.typed_data();
   args.drawn = drawn->typed_data();
   args.logits = logits->typed_data();
+  args.following = following_of(following);
   PoolWorkers<ffi::ThreadPool> workers(pool);
   run_ar_sbn_sample(*kernels, args, workers);
   return ffi::Error::Success();
@@ -184,6 +192,7 @@ extern "C" const char* wakesleep_select(const char* name) {
 
 using wakesleep::Array;
 using wakesleep::KeyData;
+using wakesleep::Units;
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_logits, wakesleep::nade_logits,
                               ffi::Ffi::Bind()
@@ -203,6 +212,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_nade_sample, wakesleep::nade_sample,
                                   .Arg<Array>()
                                   .Arg<Array>()
                                   .Arg<Array>()
+                                  .Arg<Units>()
                                   .Ret<Array>()
                                   .Ret<Array>()
                                   .Ret<Array>());
@@ -225,6 +235,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_ar_sbn_sample, wakesleep::ar_sbn_sample,
                                   .Arg<Array>()
                                   .Arg<Array>()
                                   .Arg<Array>()
+                                  .Arg<Units>()
                                   .Ret<Array>()
                                   .Ret<Array>());
 

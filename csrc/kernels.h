@@ -41,6 +41,7 @@ struct NadeForward {
   float* drawn;           // [samples, units], when sampling
   float* logits;          // [samples, units]
   float* last;            // [samples, hidden], the pre-activation after all units
+  const int32_t* following = nullptr;  // see ArSbnSample; when sampling
 };
 
 struct NadeGradient {
@@ -64,6 +65,9 @@ struct ArSbnSample {
   const float* S;
   float* drawn;
   float* logits;
+  // [units]: where drawing goes on after a one, past the units of its group, which stay 0;
+  // null where every unit is drawn.
+  const int32_t* following = nullptr;
 };
 
 struct Key {

@@ -68,7 +68,8 @@ class NadeWalk {
     float* logits;
     float* last;
     bool additive;
-    bool changed;  // since its range was last checked
+    bool changed;      // since its range was last checked
+    int64_t resume = 0;  // the next unit that may be a one
   };
 
   Sample sample(int64_t n) const {
@@ -122,11 +123,13 @@ class NadeWalk {
   }
 
   void decide(int64_t k, int64_t unit, float effect) {
-    const Sample& sample = samples_[k];
+    Sample& sample = samples_[k];
     const float logit = sample.c ? effect + sample.c[unit] : effect;
     sample.logits[unit] = logit;
-    if (sample.drawn) sample.drawn[unit] = logit > sample.noise[unit];
-    if (sample.x[unit] != 0) absorb(k, unit);
+    if (sample.drawn) sample.drawn[unit] = unit >= sample.resume && logit > sample.noise[unit];
+    if (sample.x[unit] == 0) return;
+    if (args_.following) sample.resume = args_.following[unit];
+    absorb(k, unit);
   }
 
   void absorb(int64_t k, int64_t unit) {

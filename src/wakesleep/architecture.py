@@ -19,7 +19,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
-from wakesleep.layers import LAYERS, Kind, Layer, LayerSpec, create_layer, initialisation, spec_of
+from wakesleep.layers import (
+    BERNOULLI,
+    LAYERS,
+    Kind,
+    Layer,
+    LayerSpec,
+    create_layer,
+    emission_of,
+    initialisation,
+    spec_of,
+    with_emission,
+)
 from wakesleep.layers.base import Options
 from wakesleep.models import HelmholtzMachine
 
@@ -142,6 +153,8 @@ def build(
     *,
     key: Key[Array, ""],
     init: str = "default",
+    groups: Sequence[int] | None = None,
+    masked: bool = False,
 ) -> HelmholtzMachine:
     """A machine with initial parameters.
 
@@ -151,6 +164,9 @@ def build(
         features: the number of visible units.
         key: randomness for the initial weights.
         init: `"default"`, or `"paper"` for the original experiments' initialisation.
+        groups: the sizes of groups of visible units of which one alone is 1, in order; None:
+            every unit is a bit by itself.
+        masked: whether q also sees which groups were observed, for data with missing cells.
 
     >>> machine = build("sbn/sbn 2-3", features=4, key=jax.random.key(0))
     >>> describe(machine)
@@ -160,7 +176,10 @@ def build(
     if features < 1:
         raise UsageError(f"a machine needs at least one visible unit, not {features}")
     start = initialisation(init)
+    emission = emission_of(None if groups is None else tuple(groups), features)
+    seen = len(emission.group_sizes or range(features)) if masked else 0
     sizes = (features, *plan.latent_sizes)
+    below = (features + seen, *plan.latent_sizes[:-1])
     keys_p, keys_q = jax.random.split(key, (2, len(sizes)))
     p = tuple(
         create_layer(spec.kind, keys_p[i], size, parents, start, spec.options)
@@ -168,12 +187,12 @@ def build(
     )
     q = tuple(
         create_layer(spec.kind, keys_q[i], size, parents, start, spec.options)
-        for i, (spec, size, parents) in enumerate(zip(plan.q, sizes[1:], sizes[:-1], strict=True))
+        for i, (spec, size, parents) in enumerate(zip(plan.q, sizes[1:], below, strict=False))
     )
     if start.latent_bias is not None:
         p = (p[0], *(_with_constant_bias(layer, start.latent_bias) for layer in p[1:]))
         q = tuple(_with_constant_bias(layer, start.latent_bias) for layer in q)
-    return HelmholtzMachine(p, q)
+    return HelmholtzMachine((with_emission(p[0], emission), *p[1:]), q)
 
 
 def _with_constant_bias(layer: Layer, bias: float) -> Layer:
@@ -235,4 +254,7 @@ def _created_form(
 
 
 def _form(layer: Layer) -> tuple[object, list[tuple[int, ...]]]:
+    """Structure and shapes; how units emit is not part of the notation."""
+    if layer.emission != BERNOULLI:
+        layer = with_emission(layer, BERNOULLI)
     return jax.tree.structure(layer), [leaf.shape for leaf in jax.tree.leaves(layer)]

@@ -20,7 +20,15 @@ from safetensors.numpy import save
 from wakesleep.architecture import MOST_UNITS, build, describe, parse
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
-from wakesleep.layers import Layer, check_options, create_layer, initialisation, spec_of
+from wakesleep.layers import (
+    Layer,
+    check_options,
+    create_layer,
+    emission_of,
+    initialisation,
+    spec_of,
+    with_emission,
+)
 from wakesleep.models import HelmholtzMachine, LatentModel
 from wakesleep.options import Whole
 
@@ -144,7 +152,9 @@ def model_header(model: LatentModel) -> dict[str, Any]:
     if not isinstance(model, HelmholtzMachine):
         return {"model": type(model).__name__}
     layers = {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}
-    return {"architecture": describe(model), "features": model.features, "layers": layers}
+    header = {"architecture": describe(model), "features": model.features, "layers": layers}
+    sizes = model.p[0].emission.group_sizes
+    return header if sizes is None else {**header, "groups": list(sizes)}
 
 
 def _record(layer: Layer) -> dict[str, Any]:
@@ -171,7 +181,7 @@ def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
     try:
         if header.get("format") == 1:
             return _named_machine(header.get("architecture"), header.get("features"))
-        return _listed_machine(header.get("layers"))
+        return _listed_machine(header.get("layers"), header.get("groups"))
     except ValueError as error:
         raise DataError(f"{path} holds no model: {_shortened(error)}") from None
 
@@ -193,15 +203,32 @@ def _named_machine(architecture: Any, features: Any) -> HelmholtzMachine:
     return machine
 
 
-def _listed_machine(layers: Any) -> HelmholtzMachine:
+def _listed_machine(layers: Any, groups: Any) -> HelmholtzMachine:
     p, q = (layers.get("p"), layers.get("q")) if isinstance(layers, dict) else (None, None)
     if not (isinstance(p, list) and isinstance(q, list)):
         raise UsageError("its header lists no layers of p and q")
     _check_depth(len(p) + len(q))
-    machine: HelmholtzMachine = jax.eval_shape(
-        lambda: HelmholtzMachine(tuple(map(_created, p)), tuple(map(_created, q)))
-    )
+
+    def create() -> HelmholtzMachine:
+        visible, *above = map(_created, p)
+        sizes = _checked_groups(groups, visible.size)
+        visible = with_emission(visible, emission_of(sizes, visible.size))
+        return HelmholtzMachine((visible, *above), tuple(map(_created, q)))
+
+    if not p:
+        raise UsageError("its layers do not chain: there is no visible one")
+    machine: HelmholtzMachine = jax.eval_shape(create)
     return machine
+
+
+def _checked_groups(groups: Any, features: int) -> tuple[int, ...] | None:
+    if groups is None:
+        return None
+    if not (isinstance(groups, list) and len(groups) <= features):
+        raise UsageError("its groups are not a list of sizes")
+    for size in groups:
+        _check_count("group size", size, least=1)
+    return tuple(groups)
 
 
 def _created(record: Any) -> Layer:

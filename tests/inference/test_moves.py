@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from wakesleep.inference.clamped import draw_missing
 
 from tests.inference.oracle import frequencies, imputations, posterior_draws
 from tests.inference.test_imputation import MACHINES, MASKS, X, machine_of
 from tests.oracle import all_bits, layer_logits
-from wakesleep.inference.clamped import draw_missing
 from wakesleep.inference.moves import Target, move
 from wakesleep.inference.population import Particles
 from wakesleep.layers import LAYERS, create_layer, initialisation

@@ -52,6 +52,29 @@ Array bits(int64_t size, double ones) {
   return values;
 }
 
+// Where drawing goes on after a one, for groups of random sizes; nothing, half of the time.
+std::vector<int32_t> random_groups(int64_t units) {
+  std::vector<int32_t> following;
+  if (between(0, 1)) return following;
+  while (static_cast<int64_t>(following.size()) < units) {
+    const int64_t first = following.size(), end = std::min(units, first + between(1, 40));
+    following.insert(following.end(), end - first, static_cast<int32_t>(end));
+  }
+  return following;
+}
+
+// Every unit that may be a one is decided by its noise, and every other is 0.
+void check_draws(const Array& drawn, const Array& logits, const Array& noise,
+                 const std::vector<int32_t>& following, int64_t units) {
+  int64_t resume = 0;
+  for (size_t at = 0; at < drawn.size(); ++at) {
+    const int64_t unit = at % units;
+    if (unit == 0) resume = 0;
+    if (drawn[at] != (unit >= resume && logits[at] > noise[at])) std::exit(1);
+    if (drawn[at] != 0) resume = following.empty() ? unit + 1 : following[unit];
+  }
+}
+
 void check(const char* what, const Array& actual, const std::vector<double>& expected) {
   // The problems' own scale: where every hidden unit is saturated a gradient of exactly zero is
   // met to round-off of the terms it is made of, which are of order one.
@@ -142,13 +165,15 @@ void fuzz_nade_sample(const Kernels& kernels, const Nade& nade, Workers& workers
   args.drawn = drawn.data();
   args.logits = logits.data();
   args.last = last.data();
+  const std::vector<int32_t> following = random_groups(nade.units);
+  args.following = following.empty() ? nullptr : following.data();
   run_nade_forward(kernels, args, workers);
   std::vector<double> expected = nade.effects(drawn.data(), 1);
   for (int64_t at = 0; at < nade.samples * nade.units; ++at) {
     const int64_t n = at / nade.units;
     expected[at] += nade.c[n / nade.repeat * nade.units + at % nade.units];
-    if (drawn[at] != (logits[at] > nade.g[at])) std::exit(1);
   }
+  check_draws(drawn, logits, nade.g, following, nade.units);
   check("sampled logits", logits, expected);
 }
 
@@ -191,16 +216,17 @@ void fuzz_ar_sbn(const Kernels& kernels, Workers& workers) {
   const int64_t samples = between(0, 150), units = between(0, 60), size = samples * units;
   const Array noise = normal(size, 2), c = normal(size, 1), S = normal(units * units, 1);
   Array drawn(size), logits(size);
-  const ArSbnSample args{samples,      units,    {c.data(), units, 1}, noise.data(),
-                         S.data(), drawn.data(), logits.data()};
+  const std::vector<int32_t> following = random_groups(units);
+  const ArSbnSample args{samples,      units,         {c.data(), units, 1}, noise.data(), S.data(),
+                         drawn.data(), logits.data(), following.empty() ? nullptr : following.data()};
   run_ar_sbn_sample(kernels, args, workers);
   std::vector<double> expected(size);
   for (int64_t at = 0; at < size; ++at) {
     const int64_t n = at / units, i = at % units;
     expected[at] = c[at];
     for (int64_t j = 0; j < i; ++j) expected[at] += S[i * units + j] * drawn[n * units + j];
-    if (drawn[at] != (logits[at] > noise[at])) std::exit(1);
   }
+  check_draws(drawn, logits, noise, following, units);
   check("AR-SBN logits", logits, expected);
 }
 

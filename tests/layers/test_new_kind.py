@@ -60,8 +60,9 @@ class LowRank(Layer):
         directions = jax.nn.relu(pre[0]) if self.link == "relu" else pre[0]
         return (1 - self.leak) * directions @ self.A.T + self.b
 
-    def sample_pass(self, key, pre, batch_shape):
-        return self.emission.sample(key, self.logits(None, pre), batch_shape)
+    def draw_units(self, noise, pre):
+        logits = self.logits(None, pre)
+        return self.emission.decide(logits, noise), logits
 
 
 @pytest.fixture(autouse=True)

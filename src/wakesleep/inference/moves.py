@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
-from wakesleep.inference.clamped import draw_missing, log_observed
 from wakesleep.inference.metropolis import metropolis
 from wakesleep.inference.population import Particles, expected_bits, log_prior
 from wakesleep.models import HelmholtzMachine, Latents
@@ -92,10 +91,11 @@ def _propose_by_q(
     model: HelmholtzMachine, key: Key[Array, ""], below: Float[Array, "B K W"], lowest: int
 ) -> Latents:
     """q's latents from this layer upwards, given the layer below it."""
+    seen = model.q_input(below) if lowest == 0 else below
     proposed: list[Array] = []
     for layer in model.q[lowest:]:
         key, key_layer = jax.random.split(key)
-        proposed.append(layer.sample(key_layer, proposed[-1] if proposed else below))
+        proposed.append(layer.sample(key_layer, proposed[-1] if proposed else seen))
     return tuple(proposed)
 
 
@@ -108,9 +108,10 @@ def _log_weight(
         layer.log_prob(value, parent)
         for layer, value, parent in zip(model.p[lowest:], values, parents, strict=True)
     ]
+    seen = model.q_input(below) if lowest == 0 else below
     log_q = [
         layer.log_prob(value, parent)
-        for layer, value, parent in zip(model.q[lowest:], upper, values[:-1], strict=True)
+        for layer, value, parent in zip(model.q[lowest:], upper, (seen, *upper[:-1]), strict=True)
     ]
     return sum(log_p, start=jnp.zeros(())) - sum(log_q, start=jnp.zeros(()))
 
@@ -150,11 +151,13 @@ def _move_jointly(
 
     `gain` is the log ratio of everything else: p(h) over whatever proposed it.
     """
-    visible, missing = target.model.p[0], target.missing
+    visible, observed = target.model.p[0], ~target.missing
     key_x, key_accept = jax.random.split(key)
-    x, logits = draw_missing(visible, key_x, particles.x, missing, proposed[0])
+    pre = visible.preactivations(proposed[0])
+    x, logits = visible.draw_unobserved(key_x, particles.x, observed, pre)
     before = visible.conditional_logits(particles.x, particles.h[0])
-    gain = gain + log_observed(x, logits, missing) - log_observed(particles.x, before, missing)
+    gain = gain + visible.log_prob_observed(x, logits, observed)
+    gain -= visible.log_prob_observed(particles.x, before, observed)
     return metropolis(_log_uniform(key_accept, gain), gain, Particles(x, proposed), particles)
 
 

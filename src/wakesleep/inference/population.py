@@ -8,7 +8,6 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep import importance
-from wakesleep.inference.clamped import draw_missing, log_observed
 from wakesleep.models import HelmholtzMachine, Latents
 
 ROUNDS = 5
@@ -70,20 +69,21 @@ def propose(
     """
     key_h, key_x = jax.random.split(key)
     h, log_q = sample_q_each(model, key_h, imputed)
-    x, logits = draw_missing(model.p[0], key_x, imputed, missing, h[0])
-    log_weights = log_prior(model, h) + log_observed(x, logits, missing) - log_q
+    visible = model.p[0]
+    x, logits = visible.draw_unobserved(key_x, imputed, ~missing, visible.preactivations(h[0]))
+    log_weights = log_prior(model, h) + visible.log_prob_observed(x, logits, ~missing) - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
 
 
 def expected_bits(
     model: HelmholtzMachine, x: Float[Array, "B K D"], logits: Float[Array, "B K D"]
 ) -> Float[Array, "B K D"]:
-    """σ(logits) where the units are independent given h: that has less noise than the bits.
+    """Probabilities where the units are independent given h: they have less noise than the bits.
 
     In an autoregressive layer the weight depends on the bit that was drawn, so only the bit
     itself may be averaged.
     """
-    return jax.nn.sigmoid(logits) if model.p[0].factorial else x
+    return model.p[0].emission.mean(logits) if model.p[0].factorial else x
 
 
 def first_imputations(

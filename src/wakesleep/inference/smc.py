@@ -79,7 +79,7 @@ class Ends(NamedTuple):
         """The ends of the chain of layers for these examples."""
         examples = x[:, None, :]
         top = model.p[-1].preactivations(jnp.zeros((1, 1, 0)))
-        return cls(examples, model.q[0].preactivations(examples), top)
+        return cls(examples, model.q[0].preactivations(model.q_input(examples)), top)
 
 
 @eqx.filter_jit

@@ -7,12 +7,15 @@ With the pre-activations a = U_a y + a₀ and c = U_b y + b already computed,
 Leading dimensions broadcast, and bits are constants of every gradient.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
 from wakesleep.kernels import nade_reference, native
+from wakesleep.kernels.ar_sbn import Following
 from wakesleep.kernels.broadcasting import as_rows, sum_to
 
 
@@ -41,9 +44,13 @@ def nade_sample(
     c: Float[Array, "*#batch D"],
     W: Float[Array, "D H"],
     V: Float[Array, "D H"],
+    following: Following = (),
 ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch D"]]:
-    """Draw x_i = [logit_i > noise_i] for i = 1, 2, …; returns x and its conditional logits."""
-    x, logits = _draw(lax.stop_gradient(noise), a, c, W, V)
+    """Draw x_i = [logit_i > noise_i] for i = 1, 2, …; returns x and its conditional logits.
+
+    `following` is where units come in groups of which one alone is 1: where each group ends.
+    """
+    x, logits = _draw(following, lax.stop_gradient(noise), a, c, W, V)
     return lax.stop_gradient(x), logits
 
 
@@ -67,17 +74,17 @@ def _effects_backward(saved, g):  # type: ignore[no-untyped-def]
 _effects.defvjp(_effects_forward, _effects_backward)
 
 
-@jax.custom_vjp
-def _draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array]:
-    return _draw_and_last(noise, a, c, W, V)[:2]
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _draw(following: Following, *operands: Array) -> tuple[Array, Array]:
+    return _draw_and_last(following, *operands)[:2]
 
 
-def _draw_forward(noise, a, c, W, V):  # type: ignore[no-untyped-def]
-    x, logits, last = _draw_and_last(noise, a, c, W, V)
+def _draw_forward(following, noise, a, c, W, V):  # type: ignore[no-untyped-def]
+    x, logits, last = _draw_and_last(following, noise, a, c, W, V)
     return (x, logits), (x, a, c, last, W, V)
 
 
-def _draw_backward(saved, gradients):  # type: ignore[no-untyped-def]
+def _draw_backward(following, saved, gradients):  # type: ignore[no-untyped-def]
     x, a, c, last, W, V = saved
     _, g = gradients
     da, dW, dV = _gradient(g, x, last, W, V)
@@ -101,11 +108,11 @@ def _effects_and_last(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Ar
     return lax.platform_dependent(x, a, W, V, cpu=compiled, default=nade_reference.effects)
 
 
-def _draw_and_last(
-    noise: Array, a: Array, c: Array, W: Array, V: Array
-) -> tuple[Array, Array, Array]:
-    if not native.serves(noise, a, c, W, V):
-        return nade_reference.draw(noise, a, c, W, V)
+def _draw_and_last(following: Following, *operands: Array) -> tuple[Array, Array, Array]:
+    """noise, a, c, W and V to x, its logits and the last pre-activation."""
+    default = functools.partial(nade_reference.draw, following=following)
+    if not native.serves(*operands):
+        return default(*operands)
 
     def compiled(
         noise: Array, a: Array, c: Array, W: Array, V: Array
@@ -113,10 +120,11 @@ def _draw_and_last(
         batch = noise.shape[:-1]
         shapes = [noise.shape, noise.shape, (*batch, W.shape[1])]
         rows = as_rows(a, batch), as_rows(c, batch)
-        x, logits, last = native.call("nade_sample", shapes, noise, *rows, W, V)
+        groups = jnp.array(following, jnp.int32)
+        x, logits, last = native.call("nade_sample", shapes, noise, *rows, W, V, groups)
         return x, logits, last
 
-    return lax.platform_dependent(noise, a, c, W, V, cpu=compiled, default=nade_reference.draw)
+    return lax.platform_dependent(*operands, cpu=compiled, default=default)
 
 
 def _gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:

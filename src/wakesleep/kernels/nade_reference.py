@@ -18,23 +18,33 @@ def effects(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Array]:
     return jnp.moveaxis(result, 0, -1), last
 
 
-def draw(noise: Array, a: Array, c: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
-    """x_i = [logit_i > noise_i], unit after unit; the logits; and a + Σ_j W_j x_j."""
+def draw(
+    noise: Array, a: Array, c: Array, W: Array, V: Array, following: tuple[int, ...] = ()
+) -> tuple[Array, Array, Array]:
+    """x_i = [logit_i > noise_i], unit after unit; the logits; and a + Σ_j W_j x_j.
 
-    def draw_unit(a, step):  # type: ignore[no-untyped-def]
-        noise_i, c_i, W_i, V_i = step
+    With `following`, units between a one and the unit that follows its group are 0.
+    """
+
+    def draw_unit(state, step):  # type: ignore[no-untyped-def]
+        a, resume = state
+        i, noise_i, c_i, W_i, V_i, following_i = step
         logit_i = jax.nn.sigmoid(a) @ V_i + c_i
-        x_i = (logit_i > noise_i).astype(a.dtype)
-        return a + x_i[..., None] * W_i, (x_i, logit_i)
+        x_i = ((logit_i > noise_i) & (i >= resume)).astype(a.dtype)
+        resume = jnp.where(x_i > 0, following_i, resume)
+        return (a + x_i[..., None] * W_i, resume), (x_i, logit_i)
 
-    start = jnp.broadcast_to(a, (*noise.shape[:-1], a.shape[-1]))
+    batch, places = noise.shape[:-1], jnp.arange(noise.shape[-1])
+    start = jnp.broadcast_to(a, (*batch, a.shape[-1])), jnp.zeros(batch, jnp.int32)
     units = (
+        places,
         jnp.moveaxis(noise, -1, 0),
         jnp.moveaxis(jnp.broadcast_to(c, noise.shape), -1, 0),
         W,
         V,
+        jnp.array(following, jnp.int32) if following else places + 1,
     )
-    last, (x, logits) = lax.scan(draw_unit, start, units)
+    (last, _), (x, logits) = lax.scan(draw_unit, start, units)
     return jnp.moveaxis(x, 0, -1), jnp.moveaxis(logits, 0, -1), last
 
 

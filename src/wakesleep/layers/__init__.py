@@ -1,5 +1,6 @@
 """The kinds of layers. `LAYERS` is the only registry: a new kind is one file and one line here."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from wakesleep.layers.ar_sbn import ARSBN
 from wakesleep.layers.base import Layer, Options, Preactivations
 from wakesleep.layers.deterministic import Deterministic
 from wakesleep.layers.emission import BERNOULLI, Bernoulli, Emission
+from wakesleep.layers.groups import Groups, emission_of
 from wakesleep.layers.initialisation import INITIALISATIONS, Initialisation, initialisation
 from wakesleep.layers.nade import NADE
 from wakesleep.layers.sbn import SBN
@@ -103,6 +105,14 @@ def kind_of(layer: Layer) -> str:
     return next((n for n in names if LAYERS[n].deterministic == deterministic), names[0])
 
 
+def with_emission(layer: Layer, emission: Emission) -> Layer:
+    """The same layer with units that emit otherwise."""
+    if isinstance(layer, Deterministic):
+        return dataclasses.replace(layer, inner=with_emission(layer.inner, emission))
+    # Every kind has the field; the base only names it.
+    return dataclasses.replace(layer, emission=emission)  # type: ignore[call-arg]
+
+
 def spec_of(layer: Layer) -> LayerSpec:
     """The kind and all options with which `create_layer` makes this layer's shape again."""
     inner = layer.inner.options if isinstance(layer, Deterministic) else {}
@@ -119,6 +129,7 @@ __all__ = [
     "Bernoulli",
     "Deterministic",
     "Emission",
+    "Groups",
     "Initialisation",
     "Kind",
     "Layer",
@@ -126,8 +137,10 @@ __all__ = [
     "Preactivations",
     "check_options",
     "create_layer",
+    "emission_of",
     "initialisation",
     "kind_of",
     "option_rules",
     "spec_of",
+    "with_emission",
 ]

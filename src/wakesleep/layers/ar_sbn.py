@@ -51,10 +51,8 @@ class ARSBN(Layer):
         """All at once: with x known, the recurrence is a masked matrix product."""
         return x @ jnp.tril(self.S, -1).T + pre[0]
 
-    def sample_pass(
-        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
-        """Unit after unit, the log-probability along the way."""
-        noise = self.emission.noise(key, (*batch_shape, self.size))
-        x, logits = ar_sbn_sample(noise, pre[0], self.S)
-        return x, self.emission.log_prob(x, logits)
+    def draw_units(
+        self, noise: Float[Array, "*batch D"], pre: Preactivations
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
+        """Unit after unit, each adding its column of S to the logits behind it."""
+        return ar_sbn_sample(noise, pre[0], self.S, self.emission.following)

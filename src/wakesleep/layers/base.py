@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.kernels import affine_update
-from wakesleep.layers.emission import Emission
+from wakesleep.layers.emission import CERTAIN, Emission
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.numerics import affine
 from wakesleep.options import Rule
@@ -41,7 +41,7 @@ class Layer(eqx.Module):
     3. `create`: draw initial parameters with an `Initialisation`. Options that a user can set in
        an architecture string are keyword arguments with defaults, each with its rule in
        `option_rules` and an attribute of its name, from which it is read back.
-    4. `bias`, `parent_maps`, `logits` and `sample_pass`.
+    4. `bias`, `parent_maps`, `logits` and `draw_units`.
     5. One line in `LAYERS` (`layers/__init__.py`). The contract tests then cover it.
 
     Attributes:
@@ -94,13 +94,14 @@ class Layer(eqx.Module):
         """
 
     @abc.abstractmethod
-    def sample_pass(
-        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
-        """Draw x and give log P(x | y), in one pass, given the pre-activations of y.
+    def draw_units(
+        self, noise: Float[Array, "*batch D"], pre: Preactivations
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
+        """Draw x_i = [logit_i > noise_i] for every i in turn; x, and its conditional logits.
 
-        `batch_shape` is the leading shape of the result, to which that of `pre` broadcasts.
-        The log-probability can be differentiated with respect to the parameters, x held fixed.
+        The noise is the emission's, whose `decide` or `following` say which units are drawn at all;
+        −∞ makes a unit that is drawn 1, ∞ makes it 0. The logits can be differentiated with
+        respect to the parameters, x held fixed.
         """
 
     @property
@@ -155,6 +156,45 @@ class Layer(eqx.Module):
     ) -> Float[Array, "*batch"]:
         """log P(x | y), given the pre-activations of y."""
         return self.emission.log_prob(x, self.logits(x, pre))
+
+    def sample_pass(
+        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+        """Draw x and give log P(x | y), in one pass, given the pre-activations of y.
+
+        `batch_shape` is the leading shape of the result, to which that of `pre` broadcasts.
+        """
+        if self.factorial:
+            logits = self.logits(jnp.zeros(self.size), pre)
+            return self.emission.sample(key, logits, batch_shape)
+        noise = self.emission.noise(key, (*batch_shape, self.size))
+        x, logits = self.draw_units(noise, pre)
+        return x, self.emission.log_prob(x, logits)
+
+    def draw_unobserved(
+        self,
+        key: Key[Array, ""],
+        x: Float[Array, "*batch D"],
+        observed: Bool[Array, "*#batch D"],
+        pre: Preactivations,
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch D"]]:
+        """Draw the units that were not observed from P(x_i | x_<i, y), in turn; the others stay.
+
+        Returns x, and every unit's logit given the units before it.
+        """
+        given = jnp.where(x > 0, -jnp.inf, jnp.inf)
+        noise = jnp.where(observed, given, self.emission.noise(key, x.shape))
+        drawn, logits = self.draw_units(noise, pre)
+        return drawn, jnp.broadcast_to(logits, x.shape)
+
+    def log_prob_observed(
+        self,
+        x: Float[Array, "*#batch D"],
+        logits: Float[Array, "*#batch D"],
+        observed: Bool[Array, "*#batch D"],
+    ) -> Float[Array, "*batch"]:
+        """Σ log P(x_i | x_<i, y) over the units that were observed, whole groups of them."""
+        return self.emission.log_prob(x, jnp.where(observed, logits, CERTAIN * (2 * x - 1)))
 
     def sample_with_log_prob(
         self,

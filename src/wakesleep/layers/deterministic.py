@@ -85,11 +85,11 @@ class Deterministic(Layer):
         """The inner layer's, given the units."""
         return self.inner.logits(x, self._inner_preactivations(pre))
 
-    def sample_pass(
-        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+    def draw_units(
+        self, noise: Float[Array, "*batch D"], pre: Preactivations
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """The inner layer's, given the units."""
-        return self.inner.sample_pass(key, self._inner_preactivations(pre), batch_shape)
+        return self.inner.draw_units(noise, self._inner_preactivations(pre))
 
     def _inner_preactivations(self, pre: Preactivations) -> Preactivations:
         return self.inner.preactivations(NONLINEARITIES[self.nonlinearity](pre[0]))

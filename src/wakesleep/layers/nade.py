@@ -82,11 +82,9 @@ class NADE(Layer):
         hidden, fixed = pre
         return nade_logits(x, hidden, fixed, self.W, self.V)
 
-    def sample_pass(
-        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
-        """Unit after unit, the log-probability along the way."""
-        noise = self.emission.noise(key, (*batch_shape, self.size))
+    def draw_units(
+        self, noise: Float[Array, "*batch D"], pre: Preactivations
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
+        """Unit after unit, the hidden layer growing as it goes."""
         hidden, fixed = pre
-        x, logits = nade_sample(noise, hidden, fixed, self.W, self.V)
-        return x, self.emission.log_prob(x, logits)
+        return nade_sample(noise, hidden, fixed, self.W, self.V, self.emission.following)

@@ -46,8 +46,8 @@ class SBN(Layer):
         """The pre-activations; x plays no part."""
         return pre[0]
 
-    def sample_pass(
-        self, key: Key[Array, ""], pre: Preactivations, batch_shape: tuple[int, ...]
-    ) -> tuple[Float[Array, "*batch D"], Float[Array, "*batch"]]:
+    def draw_units(
+        self, noise: Float[Array, "*batch D"], pre: Preactivations
+    ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """All units at once."""
-        return self.emission.sample(key, pre[0], batch_shape)
+        return self.emission.decide(pre[0], noise), pre[0]

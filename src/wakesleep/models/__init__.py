@@ -2,7 +2,8 @@
 
 from wakesleep.models.base import Draw, LatentModel, by_network
 from wakesleep.models.function_model import FunctionModel
-from wakesleep.models.helmholtz import HelmholtzMachine, Latents, sample, sample_means
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible, sample, sample_means
+from wakesleep.models.masked import Masked
 
 __all__ = [
     "Draw",
@@ -10,6 +11,8 @@ __all__ = [
     "HelmholtzMachine",
     "LatentModel",
     "Latents",
+    "Masked",
+    "Visible",
     "by_network",
     "sample",
     "sample_means",

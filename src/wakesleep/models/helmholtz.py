@@ -10,8 +10,14 @@ from jaxtyping import Array, Float, Key, PyTree, UInt8
 
 from wakesleep.layers import Layer
 from wakesleep.models.base import Draw, LatentModel, Terms
+from wakesleep.models.masked import Masked
 
 Latents = tuple[Float[Array, "... _"], ...]
+Visible = Float[Array, "... D"] | Masked
+"""An example's bits, or those that were observed with the mask that says which."""
+
+UNOBSERVED = 2**31 - 1
+"""Folded into a draw's key for the visible groups that were not observed."""
 
 
 class HelmholtzMachine(LatentModel):
@@ -32,9 +38,11 @@ class HelmholtzMachine(LatentModel):
         sizes = [layer.size for layer in self.p]
         if [layer.parents for layer in self.p] != [*sizes[1:], 0]:
             raise ValueError(f"p's layers of sizes {sizes} do not chain downwards from a top layer")
-        if [(layer.size, layer.parents) for layer in self.q] != list(
-            zip(sizes[1:], sizes, strict=False)
-        ):
+        parents = [layer.parents for layer in self.q]
+        # A q that sees the mask of observed groups has so many parents more.
+        if parents and parents[0] == sizes[0] + self.groups_count:
+            parents[0] = sizes[0]
+        if [layer.size for layer in self.q] != sizes[1:] or parents != sizes[:-1]:
             raise ValueError(f"q's layers do not chain upwards through sizes {sizes}")
 
     @property
@@ -47,12 +55,53 @@ class HelmholtzMachine(LatentModel):
         """The numbers of latent units, from the layer next to the data upwards."""
         return tuple(layer.size for layer in self.p[1:])
 
-    def draw(self, key: Key[Array, ""], x: Float[Array, "B D"], samples: int) -> Draw:
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The sizes of the groups of visible units; a bit by itself is a group of one."""
+        return self.p[0].emission.group_sizes or (1,) * self.features
+
+    @property
+    def groups_count(self) -> int:
+        """G, how many groups there are."""
+        return len(self.p[0].emission.group_sizes or range(self.features))
+
+    @property
+    def sees_mask(self) -> bool:
+        """Whether q also sees which groups were observed."""
+        return bool(self.q) and self.q[0].parents != self.features
+
+    def draw(self, key: Key[Array, ""], x: Visible, samples: int) -> Draw:
         """K latents per example from q, scored layer by layer."""
         h, log_q_terms = self.sample_q_with_terms(key, x, samples)
-        shape = (x.shape[0], samples)
-        terms = self.log_joint_terms(x[:, None, :], h)
+        if isinstance(x, Masked):
+            terms = self._observed_terms(key, x, h, samples)
+            shape = (x.x.shape[0], samples)
+        else:
+            terms = self.log_joint_terms(x[:, None, :], h)
+            shape = (x.shape[0], samples)
         return Draw(h, tuple(jnp.broadcast_to(term, shape) for term in terms), log_q_terms)
+
+    def _observed_terms(
+        self, key: Key[Array, ""], x: Masked, h: Latents, samples: int
+    ) -> tuple[Float[Array, "..."], ...]:
+        """log p of what was observed given h₁, and log p of the latents.
+
+        A missing group is drawn from its own conditional and contributes no term: where units are
+        independent given h₁ that is exact marginalisation, elsewhere an unbiased weight.
+        """
+        layer, seen = self.p[0], x.units(self.groups)[:, None, :] > 0
+        parents = h[0] if h else jnp.zeros(0)
+        pre, bits = layer.preactivations(parents), x.x[:, None, :]
+        if layer.factorial:
+            logits = layer.logits(bits, pre)
+        else:
+            drawn_key = jax.random.fold_in(key, UNOBSERVED)
+            bits = jnp.broadcast_to(bits, (x.x.shape[0], samples, self.features))
+            bits, logits = layer.draw_unobserved(drawn_key, bits, seen, pre)
+        first = layer.log_prob_observed(bits, logits, seen)
+        above = (*h[1:], jnp.zeros(0))
+        rest = [p.log_prob(v, y) for p, v, y in zip(self.p[1:], h, above, strict=True)]
+        return (first, *rest)
 
     def p_leaves(self) -> PyTree:
         """True in p's layers, False in q's."""
@@ -80,19 +129,20 @@ class HelmholtzMachine(LatentModel):
         _, h = self.dream(key_h, leading)
         return self.p[0].mean(key_x, h[0] if h else jnp.zeros(0), leading)
 
-    def sample_q(self, key: Key[Array, ""], x: Float[Array, "B D"], samples: int) -> Latents:
+    def sample_q(self, key: Key[Array, ""], x: Visible, samples: int) -> Latents:
         """K samples h ~ q(h | x) for each example; layer l is `[B, K, H_l]`."""
         return self.sample_q_with_terms(key, x, samples)[0]
 
     def sample_q_with_terms(
-        self, key: Key[Array, ""], x: Float[Array, "B D"], samples: int
+        self, key: Key[Array, ""], x: Visible, samples: int
     ) -> tuple[Latents, Terms]:
         """K samples of h with each layer's log q(h_l | h_{l−1}), in one pass upwards."""
         h: list[Array] = []
         terms: list[Array] = []
-        below = x[:, None, :]
+        below = self.q_input(x)[:, None, :]
+        shape = (below.shape[0], samples)
         for layer, layer_key in zip(self.q, jax.random.split(key, len(self.q)), strict=True):
-            below, term = layer.sample_with_log_prob(layer_key, below, (x.shape[0], samples))
+            below, term = layer.sample_with_log_prob(layer_key, below, shape)
             h.append(below)
             terms.append(term)
         return tuple(h), tuple(terms)
@@ -108,9 +158,18 @@ class HelmholtzMachine(LatentModel):
             for layer, value, parent in zip(self.p, values, parents, strict=True)
         )
 
-    def log_q_terms(self, h: Sequence[Float[Array, "... _"]], x: Float[Array, "... D"]) -> Terms:
+    def q_input(self, x: Visible) -> Float[Array, "... _"]:
+        """What q sees of an example: its observed bits, and the mask if it sees one."""
+        bits = x.x if isinstance(x, Masked) else x
+        if not self.sees_mask:
+            return bits
+        everything = jnp.ones((*bits.shape[:-1], self.groups_count))
+        observed = x.observed if isinstance(x, Masked) else everything
+        return jnp.concatenate([bits, observed], axis=-1)
+
+    def log_q_terms(self, h: Sequence[Float[Array, "... _"]], x: Visible) -> Terms:
         """log q₁(h₁ | x), …, log q_L(h_L | h_{L−1})."""
-        below = (x, *h)[: len(h)]
+        below = (self.q_input(x), *h)[: len(h)]
         return tuple(
             layer.log_prob(value, parent)
             for layer, value, parent in zip(self.q, h, below, strict=True)
@@ -122,9 +181,7 @@ class HelmholtzMachine(LatentModel):
         """log p(x, h); for K samples give x as `[B, 1, D]` beside h `[B, K, H]`."""
         return sum(self.log_joint_terms(x, h), start=jnp.zeros(()))
 
-    def log_q(
-        self, h: Sequence[Float[Array, "... _"]], x: Float[Array, "... D"]
-    ) -> Float[Array, "..."]:
+    def log_q(self, h: Sequence[Float[Array, "... _"]], x: Visible) -> Float[Array, "..."]:
         """log q(h | x)."""
         return sum(self.log_q_terms(h, x), start=jnp.zeros(()))
 
@@ -133,8 +190,8 @@ class HelmholtzMachine(LatentModel):
 
         The mean should be smoothed: a column that is always 0 would give −∞.
         """
-        log_odds = jnp.log(mean) - jnp.log1p(-mean)
-        return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(log_odds))
+        bias = self.p[0].emission.bias_for(mean)
+        return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(bias))
 
 
 def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
