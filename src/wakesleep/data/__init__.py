@@ -14,7 +14,7 @@ from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry, Table, array_d
 from wakesleep.data.digits import DIGITS
 from wakesleep.data.files import load_files
 from wakesleep.data.grey import GreyRows
-from wakesleep.data.masked import MaskedBits
+from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.mnist_dynamic import MNIST_DYNAMIC
 from wakesleep.data.pack import pack_dataset, write_packed
 from wakesleep.data.splits import DEFAULT_SPLIT, Fractions, check_own_splits

@@ -11,7 +11,7 @@ from wakesleep.data.arrays import ArrayRows
 from wakesleep.data.bits import PackedBits
 from wakesleep.data.checks import check_same_width
 from wakesleep.data.grey import GreyRows
-from wakesleep.data.masked import MaskedBits
+from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.table_rows import TableRows
 from wakesleep.errors import DataError, UsageError
 from wakesleep.schema import Schema

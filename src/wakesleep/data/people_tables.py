@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wakesleep.data.bits import PackedBits
 from wakesleep.data.dataset import SPLITS, Dataset
-from wakesleep.data.masked import MaskedBits
+from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.splits import Fractions, check_own_splits, split_numbers
 from wakesleep.data.table_rows import TableRows
 from wakesleep.data.text_files import SEPARATORS, clean, is_number, split_lines
