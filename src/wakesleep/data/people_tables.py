@@ -18,6 +18,7 @@ from wakesleep.data.splits import Fractions, check_own_splits, split_numbers
 from wakesleep.data.table_rows import TableRows
 from wakesleep.data.text_files import SEPARATORS, clean, is_number, split_lines
 from wakesleep.schema import (
+    Column,
     Encoded,
     Frame,
     LevelColumn,
@@ -134,7 +135,7 @@ def load_table(
 
 def is_table(sources: Mapping[str, Any], options: TableOptions) -> bool:
     """Whether these can be nothing but tables with a schema: frames, or files of such kinds."""
-    if options.given:
+    if options.given and not _is_of_bits(options):
         return True
     files = [source for source in sources.values() if isinstance(source, str | Path)]
     if len(files) < len(sources):
@@ -142,6 +143,19 @@ def is_table(sources: Mapping[str, Any], options: TableOptions) -> bool:
     return any(
         is_table_file(file) and Path(file).suffix.lower() not in SEPARATORS for file in files
     )
+
+
+def _is_of_bits(options: TableOptions) -> bool:
+    """Whether all that was said is the schema of a headed table of 0 and 1."""
+    if options.columns or options.settings or options.schema is None:
+        return False
+    return all(_is_bit_column(column) for column in options.schema.columns)
+
+
+def _is_bit_column(column: Column) -> bool:
+    if not isinstance(column, LevelColumn):
+        return False
+    return (column.kind, column.levels, column.storage) == ("binary", ("0", "1"), "whole")
 
 
 def header_of(path: Path) -> tuple[str, ...]:
@@ -168,7 +182,7 @@ def with_names(
     names = headers[0]
     if not names or not all(names) or len(set(names)) < len(names):
         return data
-    columns = (LevelColumn(name, "binary", ("0", "1"), "whole") for name in names)
+    columns = [LevelColumn(name, "binary", ("0", "1"), "whole") for name in names]
     counts = {name: len(rows) for name, rows in data.splits.items()}
     numbers = {name: np.arange(count) for name, count in counts.items()}
     if len(headers) == 1:

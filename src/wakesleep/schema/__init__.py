@@ -21,6 +21,7 @@ from wakesleep.schema.output import write_frame as write_frame
 from wakesleep.schema.overrides import as_choices as as_choices
 from wakesleep.schema.overrides import load_choices as load_choices
 from wakesleep.schema.overrides import parse_choices as parse_choices
+from wakesleep.schema.point_estimates import most_probable as most_probable
 from wakesleep.schema.reading import is_table_file as is_table_file
 from wakesleep.schema.reading import read_frame as read_frame
 from wakesleep.schema.schema import Encoded as Encoded
