@@ -1,19 +1,21 @@
 """What people say of a table on the command line, as plain values for a run's config."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 
-class TableWords(Protocol):
-    """The options that a command for tables has."""
+@dataclass(frozen=True)
+class TableWords:
+    """The options of a command for tables, as they were given."""
 
-    column: Sequence[str]
-    columns_file: Path | None
-    missing: Any
-    bins: int | None
-    no_header: bool
-    encoding: str | None
+    column: Sequence[str] = ()
+    columns_file: Path | None = None
+    missing: str | None = None
+    bins: int | None = None
+    no_header: bool = False
+    encoding: str | None = None
 
 
 def table_choices(words: TableWords) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from wakesleep.cli.run_options import INTERRUPTED
-from wakesleep.cli.table_options import table_choices
+from wakesleep.cli.table_options import TableWords, table_choices
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -185,7 +185,8 @@ class Train:
 
     def _config(self) -> RunConfig:
         files = (self.data, self.valid, self.test)
-        columns, table = table_choices(self)
+        words = (self.column, self.columns_file, self.missing, self.bins)
+        columns, table = table_choices(TableWords(*words, self.no_header, self.encoding))
         data = DataConfig(
             *files, self.split, self.split_seed, self.binarise, columns or None, table or None
         )

@@ -130,7 +130,14 @@ def load_table(
     tables, about = encode_splits(frames, numbers, options)
     source = sources["train"]
     name = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "frame"
-    return Dataset(name, *tables.values(), binarisation="by the schema", table=about)
+    return Dataset(
+        name,
+        train=tables["train"],
+        valid=tables["valid"],
+        test=tables["test"],
+        binarisation="by the schema",
+        table=about,
+    )
 
 
 def is_table(sources: Mapping[str, Any], options: TableOptions) -> bool:

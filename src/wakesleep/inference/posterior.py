@@ -46,7 +46,7 @@ def infer_rows(
 
     Where cells are missing, it is log p of those that were observed.
     """
-    if not model.latent_sizes:
+    if not model.latent_sizes and (model.p[0].factorial or not isinstance(bits, MaskedBits)):
         samples = 1
 
     def infer(block: Block) -> tuple[Array, Array]:

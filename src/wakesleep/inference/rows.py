@@ -73,9 +73,10 @@ def examples(rows: Table, indices: npt.NDArray[np.integer]) -> Any:
     chosen = rows[indices]
     if isinstance(rows, ArrayRows):
         return chosen
-    bits = chosen.astype(np.float32)
+    bits: Any = chosen.astype(np.float32)
     if isinstance(rows, MaskedBits):
-        return Masked(bits, rows.observed[indices].astype(np.float32))
+        observed: Any = rows.observed[indices].astype(np.float32)
+        return Masked(bits, observed)
     return bits
 
 
