@@ -8,6 +8,7 @@ from wakesleep.data import load_dataset
 from wakesleep.errors import DataError
 
 BITS = "but every value must be 0 or 1 (lines and columns count from 1)"
+OR_TABLE = BITS + "; a table of other values needs a header of names, or --no-header"
 NO_ROWS = "{path} has no rows, but it must have at least one line of 0 and 1"
 UNREADABLE = "{path} cannot be read: it is not a NumPy file, or a truncated or corrupt one"
 OBJECTS = "{path} holds Python objects, which are never loaded: save a numeric array"
@@ -25,14 +26,17 @@ def refusal(path):
         ("a.csv", "", NO_ROWS),
         ("a.tsv", "\n \r\n", NO_ROWS),
         ("a.amat", "\t\n", NO_ROWS),
-        ("a.csv", "only,a,header\n", NO_ROWS),
-        ("a.csv", "0,1\n0,2\n", "{path}, line 2, column 2: found 2, " + BITS),
-        ("a.csv", "x,y\n\n0,7.5\n", "{path}, line 3, column 2: found 7.5, " + BITS),
-        ("a.csv", "0,nan\n", "{path}, line 1, column 2: found nan, " + BITS),
+        ("a.csv", "only,a,header\n", "{path} has a header and no rows: give it at least one row"),
+        ("a.csv", "0,1\n0,2\n", "{path}, line 2, column 2: found 2, " + OR_TABLE),
+        ("a.csv", "0,nan\n", "{path}, line 1, column 2: found nan, " + OR_TABLE),
         ("a.amat", "-inf 1\n", "{path}, line 1, column 1: found -inf, " + BITS),
-        ("a.csv", "0,1,\n", "{path}, line 1, column 3: found an empty cell, " + BITS),
-        ("a.tsv", "0\t1\n\t\n", "{path}, line 2, column 1: found an empty cell, " + BITS),
-        ("a.csv", "0,yes\n", "{path}, line 1, column 2: found 'yes', which is no number, " + BITS),
+        ("a.csv", "0,1,\n", "{path}, line 1, column 3: found an empty cell, " + OR_TABLE),
+        ("a.tsv", "0\t1\n\t\n", "{path}, line 2, column 1: found an empty cell, " + OR_TABLE),
+        (
+            "a.csv",
+            "0,yes\n",
+            "{path}, line 1, column 2: found 'yes', which is no number, " + OR_TABLE,
+        ),
         (
             "a.amat",
             "a b\n0 1\n",
@@ -41,17 +45,17 @@ def refusal(path):
         (
             "a.csv",
             "0,1\n0;1,0\n",
-            "{path}, line 2, column 1: found '0;1', which is no number, " + BITS,
+            "{path}, line 2, column 1: found '0;1', which is no number, " + OR_TABLE,
         ),
         (
             "a.csv",
             f"0,{'long' * 20}\n",
-            "{path}, line 1, column 2: found '" + "long" * 9 + "lon..., " + BITS,
+            "{path}, line 1, column 2: found '" + "long" * 9 + "lon..., " + OR_TABLE,
         ),
         (
             "a.csv",
-            "a,b\n0,1\n0,1,1\n",
-            "{path}, line 3: found 3 values, but line 2 has 2 (lines count from 1)",
+            "0,1\n0,1,1\n",
+            "{path}, line 2: found 3 values, but line 1 has 2 (lines count from 1)",
         ),
         (
             "a.amat",

@@ -129,7 +129,8 @@ def test_users_images(folder):
         (
             "a.npy",
             {"size": 3},
-            "a data set of files has no option 'size'; valid: valid, test, image_shape, binarise",
+            "a data set of files has no option 'size'; valid: valid, test, image_shape, binarise, "
+            "columns, table, schema",
         ),
     ],
 )

@@ -8,6 +8,7 @@ import tyro
 from wakesleep.cli.bootstrap_command import Bootstrap
 from wakesleep.cli.compare import Compare
 from wakesleep.cli.data import Data
+from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.impute import Impute
 from wakesleep.cli.info import Info
@@ -16,6 +17,7 @@ from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
 from wakesleep.cli.sample import Sample
 from wakesleep.cli.schema import Schema
+from wakesleep.cli.score import Score
 from wakesleep.cli.shell_completion import Completion
 from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
@@ -25,10 +27,12 @@ Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Bootstrap, tyro.conf.subcommand("bootstrap")]
+    | Annotated[Score, tyro.conf.subcommand("score")]
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Impute, tyro.conf.subcommand("impute")]
+    | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]

@@ -56,7 +56,7 @@ class Bootstrap:
         with EvaluationProgress("resampling", quiet=self.quiet or self.json) as progress:
             bias = bias_variance(
                 run.machine,
-                rows[np.sort(chosen)],
+                rows.take(np.sort(chosen)) if run.data.masked else rows[np.sort(chosen)],
                 key=jax.random.key(self.seed),
                 counts=[count for count in COUNTS if count <= self.primary],
                 primary=self.primary,

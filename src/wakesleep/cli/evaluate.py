@@ -1,6 +1,7 @@
 """`wakesleep evaluate`."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +52,17 @@ class Evaluate:
             self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
-            score, summary = evaluation.of(load_run(self.run_folder, self.data), progress)
+            run = load_run(self.run_folder, self.data)
+            score, summary = evaluation.of(run, progress)
         if self.out:
-            score.save(self.out)
+            about = run.data.table
+            score.save(self.out, about.numbers[self.split] if about else None)
         if self.json:
             print(json.dumps(summary))
         else:
             print_table(summary)
+            if self.out:
+                print(f"wrote {len(score)} rows to {self.out}")
         return 0
 
 
@@ -72,6 +77,12 @@ def print_table(summary: Mapping[str, Any]) -> None:
     title = f"{summary['data']}, {summary['split']} set, {summary['examples']} examples"
     table = Table("per example", "nats", title=title, caption=f"bits: {summary['binarisation']}")
     table.add_row("log-likelihood", number("mean"))
+    if "independent_columns" in summary:
+        table.add_row("log-likelihood of independent columns", number("independent_columns"))
+        gain = summary["mean"] - summary["independent_columns"]
+        per_column = gain / math.log(2) / summary["columns"]
+        table.add_row("  which this model betters by", f"{gain:.3f}")
+        table.add_row("  in bits per column", f"{per_column:.3f}")
     table.add_row("95% interval of its mean, ±", number("confidence"))
     table.add_row("  from the choice of examples, ±", number("test_set_error"))
     table.add_row("  from Monte-Carlo noise and bias, ±", number("monte_carlo_error"))

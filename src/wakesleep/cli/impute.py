@@ -14,24 +14,33 @@ if TYPE_CHECKING:
     from wakesleep.data import Dataset
     from wakesleep.data.partial_files import PartialTable
     from wakesleep.inference.imputation import Imputation
+    from wakesleep.runs.loading import Run
 
 SUFFIXES = (".npz", ".npy", ".csv")
 
 
 @dataclass
 class Impute:
-    """Draw the missing bits of a table from a run's model, and their probabilities.
+    """Fill in the missing cells of a table by a run's model.
 
-    Without FILE, half of each of some images of the run's test set is hidden.
+    A table with names comes back with its cells filled, all else as it was. Of a table of bits,
+    draws of the missing ones and their probabilities are written; without FILE, half of each of
+    some images of the run's test set is hidden.
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """A run folder."""
     file: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="FILE")] = None
-    """A .csv or .tsv with empty, ? or nan cells, or a .npy with nan."""
+    """A table with gaps, whose columns are found by name; for bits a .csv or .tsv with empty, ?
+    or nan cells, or a .npy with nan."""
     out: Path | None = None
-    """Where to write: .npz all of it, .npy the draws (rows x draws x columns), .csv the
-    probabilities, with observed bits as they are."""
+    """Where to write: for a table with names the filled one; for bits .npz all of it, .npy the
+    draws (rows x draws x columns), .csv the probabilities, with observed bits as they are."""
+    how: Literal["probable", "draw"] = "probable"
+    """For a table: probable is each cell's most probable level, or a number's median; draw is
+    one draw of the row's missing cells together."""
+    unseen: Literal["error", "missing"] = "error"
+    """For a table: refuse levels that training never saw, or take such cells for missing."""
     picture: Path | None = None
     """A .png of the rows as images: what was given, then its imputations."""
     hide: Literal["lower", "upper", "left", "right"] = "lower"
@@ -62,8 +71,10 @@ class Impute:
         from wakesleep.inference.imputation import impute
         from wakesleep.runs.loading import load_run
 
-        self._check()
         run = load_run(self.run_folder, self.data)
+        if run.schema is not None:
+            return self._impute_table(run)
+        self._check()
         data = run.data if self.file is None else None
         table = self._table(data)
         if self.picture and data is None:
@@ -85,6 +96,14 @@ class Impute:
             write_imputation(self.out, table, imputed)
         self._tell(table, imputed)
         return 0
+
+    def _impute_table(self, run: "Run") -> int:
+        from wakesleep.cli.impute_table import ImputeTable
+        from wakesleep.runs.table_imputation import TableImputation
+
+        how = TableImputation(self.how, self.samples, self.moves, self.threshold, self.seed)
+        table = ImputeTable(self.file, self.out, self.unseen, self.quiet, self.json)
+        return table.run(run, how)
 
     def _table(self, data: "Dataset | None") -> "PartialTable":
         from wakesleep.data.hidden_halves import hidden_half

@@ -7,6 +7,13 @@ import tyro
 
 RunPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN", help="A run folder.")]
 
+NewFile = Annotated[
+    tyro.conf.Positional[Path],
+    tyro.conf.arg(
+        metavar="FILE", help="Rows like the run's data; columns of a table are found by name."
+    ),
+]
+
 DataFile = Annotated[
     str | None,
     tyro.conf.arg(

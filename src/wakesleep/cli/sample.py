@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wakesleep.cli.new_rows_output import write_result
 from wakesleep.cli.preview import Preview
 from wakesleep.cli.run_options import DataFile, RunPath
 from wakesleep.errors import UsageError
@@ -19,11 +20,13 @@ PICTURES = (".png", ".svg")
 
 @dataclass
 class Sample:
-    """Draw from a run's model: a picture for image data, a table of bits otherwise."""
+    """Draw from a run's model: rows of a table, a picture for image data, or bits."""
 
     run_folder: RunPath
-    out: Path = Path("samples.png")
-    """A grid of images as .png or .svg, or a table of bits as .npy or .csv."""
+    out: Path | None = None
+    """For a table with names .csv, .tsv, .csv.gz, .parquet or .feather, samples.csv unless given;
+    otherwise a grid of images as .png or .svg, samples.png unless given, or bits as .npy or .csv.
+    """
     count: int = 100
     """How many."""
     probabilities: bool = False
@@ -44,34 +47,42 @@ class Sample:
 
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
-        if self.out.suffix not in PICTURES + TABLES:
-            valid = ", ".join(PICTURES + TABLES)
-            raise UsageError(f"--out must end in one of {valid}, not '{self.out.name}'")
         run = load_run(self.run_folder, self.data)
-        data = run.about_data.without_rows() if self.out.suffix in PICTURES else None
+        out = self.out or Path("samples.png" if run.schema is None else "samples.csv")
+        named = run.schema is not None and out.suffix != ".npy"
+        self._check(out, named=named)
         draw = sample_means if self.probabilities else sample
         with working("drawing"):
             x = draw(run.machine, self.count, key=jax.random.key(self.seed))
-        if data is None:
-            self._write_table(x)
+        if run.schema is not None and named:
+            write_result(run.schema.decode(x, self.seed), out)
+        elif out.suffix in PICTURES:
+            self._write_picture(out, x, run.about_data.without_rows())
         else:
-            self._write_picture(x, data)
-        print(f"wrote {self.count} samples to {self.out}")
+            self._write_bits(out, x)
+        print(f"wrote {self.count} {'rows' if named else 'samples'} to {out}")
         return 0
 
-    def _write_picture(self, x: "np.ndarray", data: "Dataset") -> None:
+    def _check(self, out: Path, *, named: bool) -> None:
+        if named and self.probabilities:
+            raise UsageError("--probabilities are those of bits: give an --out that ends in .npy")
+        if not named and out.suffix not in PICTURES + TABLES:
+            valid = ", ".join(PICTURES + TABLES)
+            raise UsageError(f"--out must end in one of {valid}, not '{out.name}'")
+
+    def _write_picture(self, out: Path, x: "np.ndarray", data: "Dataset") -> None:
         from wakesleep.cli.preview import show_in_terminal
         from wakesleep.pictures import save_grid
 
         images = data.images(x)
-        save_grid(self.out, images, inverted=data.inverted)
+        save_grid(out, images, inverted=data.inverted)
         show_in_terminal(images, self.preview, inverted=data.inverted)
 
-    def _write_table(self, x: "np.ndarray") -> None:
+    def _write_bits(self, out: Path, x: "np.ndarray") -> None:
         import numpy as np
 
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        if self.out.suffix == ".npy":
-            np.save(self.out, x)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.suffix == ".npy":
+            np.save(out, x)
         else:
-            np.savetxt(self.out, x, fmt="%d" if x.dtype == np.uint8 else "%.6f", delimiter=",")
+            np.savetxt(out, x, fmt="%d" if x.dtype == np.uint8 else "%.6f", delimiter=",")

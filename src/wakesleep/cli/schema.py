@@ -63,7 +63,7 @@ class Schema:
         return 0
 
 
-def show_schema(schema: Any) -> None:
+def show_schema(schema: Any, *, stderr: bool = False) -> None:
     """Print a schema's table and its notes; `train` shows the same before it begins."""
     from rich.console import Console
     from rich.markup import escape
@@ -75,7 +75,7 @@ def show_schema(schema: Any) -> None:
         units = str(row.units) if row.units else ""
         cells = (row.name or "(no name)", row.kind, row.detail, units, missing, row.note)
         table.add_row(*map(escape, cells))
-    console = Console()
+    console = Console(stderr=stderr)
     console.print(table)
     for note in schema.notes:
         console.print(escape(note), highlight=False)

@@ -5,11 +5,12 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from wakesleep.cli.run_options import INTERRUPTED
+from wakesleep.cli.table_options import TableWords, table_choices
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -17,6 +18,7 @@ from wakesleep.recipe_files import load_recipe
 from wakesleep.runs.config import DataConfig, RunConfig
 
 if TYPE_CHECKING:
+    from wakesleep.data import Dataset
     from wakesleep.runs.start import RunOptions
 
 
@@ -25,8 +27,8 @@ class Train:
     """Train a machine on a data set and keep everything in a run folder."""
 
     data: tyro.conf.Positional[str] = "digits"
-    """A data set's name (`wakesleep data` lists them) or a file: .npy .npz .csv .tsv .amat
-    .safetensors."""
+    """A data set's name (`wakesleep data` lists them), a file of 0 and 1 (.npy .npz .csv .tsv .amat
+    .safetensors), or a table with a header (.csv .tsv .csv.gz .parquet .feather)."""
     valid: str | None = None
     """A file with the validation set; otherwise DATA is split."""
     test: str | None = None
@@ -37,6 +39,20 @@ class Train:
     """Decides which rows of a single file go where, and the rows of a generated set."""
     binarise: str | None = None
     """For grey values in .npy or .npz: dynamic, or the least value from 0 to 1 that becomes a 1."""
+    column: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=KIND")
+    ] = ()
+    """For a table: what a column is, where the data would mislead (as in `wakesleep schema`)."""
+    columns_file: Annotated[Path | None, tyro.conf.arg(metavar="TOML")] = None
+    """For a table: a TOML file with the tables [columns] and [options]."""
+    missing: Literal["cell", "level"] | None = None
+    """For a table: level makes missing-ness a level of the columns that have gaps."""
+    bins: int | None = None
+    """For a table: how many bins number columns have."""
+    no_header: bool = False
+    """For a table: the first row has values, not names."""
+    encoding: str | None = None
+    """For a table: of the characters of a text file, utf-8 unless given."""
     model: str = "sbn/sbn 10-50-100"
     """P/Q top-...-bottom in the paper's notation, as in "sbn/nade 10-200-200"."""
     recipe: str = "default"
@@ -97,10 +113,25 @@ class Train:
         progress = TrainingProgress(quiet=self.quiet, as_json=self.json)
         with progress, stop_on_interrupt() as stop:
             options = RunOptions(
-                (progress,), stop, self.checkpoint_every, self.pictures_every, self.diagnostics
+                (progress,),
+                stop,
+                self.checkpoint_every,
+                self.pictures_every,
+                self.diagnostics,
+                self._show,
             )
             choosing = RateChoice(path).unfinished() if self.resume else len(self._rates()) > 1
             return self._choose(path, options) if choosing else self._train(path, options)
+
+    def _show(self, data: "Dataset") -> None:
+        """What the columns of a table are taken for, before anything is learnt of them."""
+        if data.table is None or self.quiet or self.json:
+            return
+        from wakesleep.cli.schema import show_schema
+
+        show_schema(data.table.schema, stderr=True)
+        for note in data.table.notes:
+            print(note, file=sys.stderr)
 
     def _train(self, path: Path, options: "RunOptions") -> int:
         from wakesleep.runs.start import resume_run, start_run
@@ -128,7 +159,7 @@ class Train:
         if self.extend:
             raise UsageError(f"{path} is still choosing a learning rate: resume it first")
         if not self.resume:
-            choice.prepare(self._config(), self._rates())
+            options.on_data(choice.prepare(self._config(), self._rates()))
         scores = choice.run(options, self.moved)
         if not scores:
             return self._interrupted(path)
@@ -154,7 +185,11 @@ class Train:
 
     def _config(self) -> RunConfig:
         files = (self.data, self.valid, self.test)
-        data = DataConfig(*files, self.split, self.split_seed, self.binarise)
+        words = (self.column, self.columns_file, self.missing, self.bins)
+        columns, table = table_choices(TableWords(*words, self.no_header, self.encoding))
+        data = DataConfig(
+            *files, self.split, self.split_seed, self.binarise, columns or None, table or None
+        )
         return RunConfig(data, self.model, self.seed, self._recipe())
 
     def _recipe(self) -> Recipe:

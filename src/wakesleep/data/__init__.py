@@ -1,7 +1,6 @@
 """Data sets of bits. `DATASETS` is the only registry: a new set is one file and one line here."""
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,12 @@ from wakesleep.data.bits import PackedBits
 from wakesleep.data.checks import as_bits, check_width
 from wakesleep.data.dataset import SPLITS, Dataset, DatasetEntry, Table, array_dataset
 from wakesleep.data.digits import DIGITS
-from wakesleep.data.files import DEFAULT_SPLIT, Fractions, check_own_splits, load_files
+from wakesleep.data.files import load_files
 from wakesleep.data.grey import GreyRows
+from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.mnist_dynamic import MNIST_DYNAMIC
 from wakesleep.data.pack import pack_dataset, write_packed
+from wakesleep.data.splits import DEFAULT_SPLIT, Fractions, check_own_splits
 from wakesleep.errors import UsageError
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "DatasetEntry",
     "GreyRows",
     "Listing",
+    "MaskedBits",
     "PackedBits",
     "Table",
     "array_dataset",
@@ -69,24 +71,28 @@ def list_datasets() -> list[Listing]:
 
 
 def load_dataset(
-    source: str | Path | Mapping[str, str | Path],
+    source: Any,
     *,
     split: Fractions | None = DEFAULT_SPLIT,
     seed: int = 0,
     **options: Any,
 ) -> Dataset:
-    """A registered data set by name, or one made of files of 0 and 1 or of grey values.
+    """A registered data set by name, or one made of files or frames.
+
+    A file of 0 and 1 is a table of bits. A .csv or .tsv with a header, a .csv.gz, .parquet or
+    .feather and a frame (pandas, polars, Arrow) is a table with a schema: names, categories,
+    numbers and gaps become bits in groups (docs/tables.md).
 
     Args:
-        source: a name in `DATASETS`, a file (.npy, .npz, .csv, .tsv, .data, .amat, or
-            .safetensors as `write_packed` makes them), or files by split,
+        source: a name in `DATASETS`, a file (.npy, .npz, .csv, .tsv, .data, .amat, .parquet, ...,
+            or .safetensors as `write_packed` makes them), a frame, or files or frames by split,
             `{"train": ..., "valid": ..., "test": ...}`.
         split: fractions of train, valid and test for a single table; None puts every row in
             train. A source that has splits keeps them.
         seed: for whatever is drawn: a single table's split, or the rows of a generated set.
         options: a registered set's own (bars: `size`, `train`, `valid`, `test`), or for files
             `valid`, `test` (more files), `image_shape` and `binarise` ("dynamic" or a threshold,
-            for grey values).
+            for grey values), for tables `columns`, `table` and `schema` (see `load_files`).
 
     >>> load_dataset("bars", size=3, train=100).train.shape
     (100, 9)

@@ -50,7 +50,7 @@ def check_shape(shape: tuple[int, ...], what: str) -> None:
             raise DataError(f"{what} has no {kind}, but it must have at least one")
 
 
-def check_width(bits: PackedBits | GreyRows | npt.NDArray[Any], features: int, what: str) -> None:
+def check_width(bits: Any, features: int, what: str) -> None:
     """Raise a `DataError` unless the table is as wide as a model's visible layer."""
     if bits.shape[-1] != features:
         raise DataError(

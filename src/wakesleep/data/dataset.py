@@ -11,15 +11,21 @@ from wakesleep.data.arrays import ArrayRows
 from wakesleep.data.bits import PackedBits
 from wakesleep.data.checks import check_same_width
 from wakesleep.data.grey import GreyRows
+from wakesleep.data.masked_bits import MaskedBits
+from wakesleep.data.table_rows import TableRows
 from wakesleep.errors import DataError, UsageError
+from wakesleep.schema import Schema
 
 SPLITS = ("train", "valid", "test")
 
-Table = PackedBits | GreyRows | ArrayRows
-"""A split's rows: bits, grey values of which each epoch of training draws its bits, or arrays."""
+Table = PackedBits | MaskedBits | GreyRows | ArrayRows
+"""A split's rows: bits, bits with missing groups, grey values of which each epoch of training draws
+its bits, or arrays."""
+
+SHOWN_COLUMNS = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Bits in the splits train, valid and test; a split may have no rows.
 
@@ -30,6 +36,7 @@ class Dataset:
         column_major: the picture's pixels run down its columns.
         inverted: the background is 1.
         entropy: of the distribution the rows were drawn from, in nats, where it is known.
+        table: where the bits are those of a table with a schema: that, and what bits do not say.
     """
 
     name: str
@@ -41,6 +48,7 @@ class Dataset:
     column_major: bool = False
     inverted: bool = False
     entropy: float | None = None
+    table: TableRows | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.train, ArrayRows):
@@ -52,6 +60,35 @@ class Dataset:
                 f"data set '{self.name}' has {self.features} columns, which are no images "
                 f"of {rows} x {columns} pixels"
             )
+
+    def __repr__(self) -> str:
+        rows = " / ".join(str(len(table)) for table in self.splits.values())
+        if isinstance(self.train, ArrayRows):
+            return f"Dataset({self.name!r}: {rows} rows (train / valid / test) of arrays)"
+        shape = f"{rows} rows (train / valid / test) of {self.features} bits"
+        if self.schema is None:
+            return f"Dataset({self.name!r}: {shape})"
+        shown = [f"{one.name} ({one.kind})" for one in self.schema.columns]
+        more = [f"{len(shown) - SHOWN_COLUMNS} more"] if len(shown) > SHOWN_COLUMNS else []
+        columns = ", ".join(shown[:SHOWN_COLUMNS] + more)
+        return f"Dataset({self.name!r}: {shape}; columns {columns})"
+
+    @property
+    def schema(self) -> Schema | None:
+        """What the columns of the table are that the bits were made of, if they were."""
+        return None if self.table is None else self.table.schema
+
+    @property
+    def groups(self) -> tuple[int, ...] | None:
+        """How many units each column of a table has; None where all of them are bits."""
+        if self.schema is None or set(self.schema.groups) == {1}:
+            return None
+        return self.schema.groups
+
+    @property
+    def masked(self) -> bool:
+        """Whether there are missing cells."""
+        return isinstance(self.train, MaskedBits)
 
     @property
     def features(self) -> int:

@@ -1,46 +1,47 @@
 """Users' own tables: one file, split by seeded fractions, or a file per split."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from wakesleep.data import grey_files, mapped_files
 from wakesleep.data.binarisation import Binarisation
 from wakesleep.data.bits import PackedBits
-from wakesleep.data.checks import check_same_width, frozen_stream
+from wakesleep.data.checks import check_same_width
 from wakesleep.data.dataset import SPLITS, Dataset, Table
 from wakesleep.data.grey import GreyRows
 from wakesleep.data.numpy_files import read_numpy
+from wakesleep.data.people_tables import TableOptions, header_of, is_table, load_table, with_names
+from wakesleep.data.splits import DEFAULT_SPLIT, Fractions, check_own_splits, split_numbers
 from wakesleep.data.text_files import SEPARATORS, read_text
 from wakesleep.errors import DataError, UsageError
+from wakesleep.schema import Schema
 
 NUMPY_FILES = (".npy", ".npz")
 EXTENSIONS = (*NUMPY_FILES, *SEPARATORS, mapped_files.EXTENSION)
 
 Rows = TypeVar("Rows", PackedBits, GreyRows)
 Found = TypeVar("Found")
-Fractions = Sequence[float | int]
-DEFAULT_SPLIT = (0.8, 0.1, 0.1)
 
 
 def load_files(
-    source: str | Path | Mapping[str, str | Path],
+    source: Any,
     *,
     split: Fractions | None = DEFAULT_SPLIT,
     seed: int = 0,
-    valid: str | Path | None = None,
-    test: str | Path | None = None,
+    valid: Any = None,
+    test: Any = None,
     image_shape: tuple[int, int] | None = None,
     binarise: str | float | None = None,
+    columns: Mapping[str, Any] | Sequence[str] | None = None,
+    table: Mapping[str, Any] | None = None,
+    schema: Schema | None = None,
 ) -> Dataset:
-    """Make a data set of files of 0 and 1, or of grey values.
+    """Make a data set of files of 0 and 1, of grey values, or of a table with names.
 
     Args:
-        source: a file, or files by split: `{"train": ..., "test": ...}`.
+        source: a file or a frame, or several by split: `{"train": ..., "test": ...}`.
         split: fractions of train, valid and test for a single table; None puts every row in
             train. A source that has splits keeps them.
         seed: decides which rows go where; within a split they stay in the file's order.
@@ -50,14 +51,40 @@ def load_files(
         binarise: for .npy and .npz files of grey values (uint8 from 0 to 255, or floating-point
             numbers from 0 to 1): "dynamic" draws the training bits anew in every epoch, a number
             is the least grey value, from 0 to 1, that becomes a 1.
+        columns: what columns of a table are, where the data would mislead: `{"age": "numeric"}`.
+        table: options of a table: those of `SchemaOptions`, and `header`, `delimiter`,
+            `encoding`, `missing_markers`.
+        schema: of a table, if there is one already; otherwise the training rows make it.
     """
-    paths = _paths(source, valid, test)
+    sources = _sources(source, valid, test)
+    options = TableOptions(columns, table or {}, schema)
+    if is_table(sources, options):
+        if binarise is not None or image_shape is not None:
+            raise UsageError("a table with a schema is neither binarised nor made of images")
+        return load_table(sources, split, seed, options)
+    paths = {name: Path(each) for name, each in sources.items()}
     if binarise is not None:
         return _load_grey(paths, split, seed, image_shape, Binarisation.parse(binarise))
     if any(_extension(path) == mapped_files.EXTENSION for path in paths.values()):
         return _map(paths, split, image_shape)
-    parts = _parts(paths, split, seed, _read_bits)
-    return _dataset(paths, parts, "already binary", image_shape)
+    headers = [header_of(path) for path in paths.values()]
+    if len(set(headers)) > 1 and all(headers):
+        return load_table(sources, split, seed, options)
+    try:
+        parts = _parts(paths, split, seed, _read_bits)
+    except DataError as error:
+        if all(headers):
+            return load_table(sources, split, seed, options)
+        raise _with_way_out(error, paths["train"]) from None
+    data = _dataset(paths, parts, "already binary", image_shape)
+    return with_names(data, headers, split, seed)
+
+
+def _with_way_out(error: DataError, path: Path) -> DataError:
+    """What to do where a text file holds something else than bits."""
+    if _extension(path) not in (".csv", ".tsv") or "must be 0 or 1" not in str(error):
+        return error
+    return DataError(f"{error}; a table of other values needs a header of names, or --no-header")
 
 
 def _load_grey(
@@ -143,46 +170,22 @@ def _extension(path: Path) -> str:
 
 def split_rows(bits: Rows, split: Fractions | None, seed: int, what: str) -> dict[str, Rows]:
     """Divide a table by fractions of train, valid and test; a fraction of 0 gives no rows."""
-    fractions = (1.0, 0.0, 0.0) if split is None else tuple(map(float, split))
-    _check_fractions(fractions)
-    ends = [round(len(bits) * sum(fractions[: i + 1])) for i in range(3)]
-    order = frozen_stream(seed).permutation(len(bits))
-    parts = dict(zip(SPLITS, np.split(order, ends[:2]), strict=True))
-    for (name, rows), fraction in zip(parts.items(), fractions, strict=True):
-        if fraction > 0 and not len(rows):
-            raise DataError(
-                f"{what} has {len(bits)} rows, of which a fraction of {fraction:g} leaves none for "
-                f"{name}: give more rows, a larger fraction, or 0"
-            )
-    return {name: bits.take(np.sort(rows)) for name, rows in parts.items()}
+    parts = split_numbers(len(bits), split, seed, what)
+    return {name: bits.take(rows) for name, rows in parts.items()}
 
 
-def check_own_splits(what: str, split: Fractions | None) -> None:
-    """Raise a `UsageError` if fractions were asked for where the splits are given."""
-    if split is not None and tuple(split) != DEFAULT_SPLIT:
-        raise UsageError(f"{what} comes with its own splits: leave the split fractions out")
-
-
-def _check_fractions(fractions: tuple[float, ...]) -> None:
-    proper = len(fractions) == 3 and all(0 <= fraction <= 1 for fraction in fractions)
-    if not proper or not math.isclose(sum(fractions), 1.0, abs_tol=1e-9):
-        given = ", ".join(f"{fraction:g}" for fraction in fractions)
-        raise UsageError(
-            f"split ({given}) must be three fractions for train, valid and test that sum to 1"
-        )
-
-
-def _paths(
-    source: str | Path | Mapping[str, str | Path], valid: str | Path | None, test: str | Path | None
-) -> dict[str, Path]:
+def _sources(source: Any, valid: Any, test: Any) -> dict[str, Any]:
+    """Files or frames by split."""
     given = dict(source) if isinstance(source, Mapping) else {"train": source}
-    given.update({name: path for name, path in (("valid", valid), ("test", test)) if path})
+    given.update(
+        {name: each for name, each in (("valid", valid), ("test", test)) if each is not None}
+    )
     if "train" not in given or not given.keys() <= set(SPLITS):
         raise UsageError(
             "files by split must be named train, valid and test, with train among them, "
-            f"not: {', '.join(given) or 'nothing'}"
+            f"not: {', '.join(map(str, given)) or 'nothing'}"
         )
-    return {name: Path(given[name]) for name in SPLITS if name in given}
+    return {name: given[name] for name in SPLITS if name in given}
 
 
 def _single(

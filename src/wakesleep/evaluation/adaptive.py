@@ -109,6 +109,8 @@ class AdaptiveSampling(Evaluator):
 
     sampling: ImportanceSampling
     tolerance: float
+    masked: bool = False
+    """Whether examples have missing cells, for which there are no SMC runs."""
 
     @property
     def examples(self) -> int:
@@ -137,7 +139,7 @@ class AdaptiveSampling(Evaluator):
 
     @property
     def _has_smc(self) -> bool:
-        return isinstance(self.sampling.model, HelmholtzMachine)
+        return isinstance(self.sampling.model, HelmholtzMachine) and not self.masked
 
     def _leave(self, statistics: WeightStatistics) -> bool:
         return statistics.within(self.tolerance) or self._needs_smc(statistics)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 
+from wakesleep.data import MaskedBits
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.primary_samples import (
     Primary,
@@ -100,6 +101,8 @@ def bias_variance(
     if not isinstance(model, HelmholtzMachine):
         raise UsageError("bias_variance is for Helmholtz machines, which this model is not")
     bits = checked_rows(model, data)
+    if isinstance(bits, MaskedBits):
+        raise UsageError("bias and variance are estimated on rows without missing cells alone")
     primary_key, resampling_key = jax.random.split(key)
     samples = draw_primary(model, jnp.asarray(bits[:], jnp.float32), primary, primary_key)
     reference = plain_gradient(model, samples)

@@ -14,6 +14,7 @@ from threading import Event
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import bytes_of
 from wakesleep.layers import Layer
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, Masked, Visible
 
 Values = npt.NDArray[np.float64]
 
@@ -75,9 +76,11 @@ class Enumeration(Evaluator):
 
     def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """Add up the states of the first latent layer."""
-        values, bounds = np.full(len(x), -np.inf), np.zeros(len(x))
+        visible: Visible = jax.tree.map(jnp.asarray, x)
+        count = len(jax.tree.leaves(visible)[0])
+        values, bounds = np.full(count, -np.inf), np.zeros(count)
         for part, states in _state_blocks(self.model.latent_sizes[0], self.pairs):
-            log_p, log_q = _score(self.model.p[0], self.model.q[0], jnp.asarray(x), states)
+            log_p, log_q = map(_in_double, _score_visible(self.model, visible, states))
             values = np.logaddexp(values, logsumexp(log_p + self.log_prior[part], axis=1))
             bounds += (np.exp(log_q) * (log_p - log_q + self.prior_bound[part])).sum(axis=1)
             if stop.is_set():
@@ -113,7 +116,25 @@ def _score(
 ) -> tuple[Values, Values]:
     """log p(below | above) and log q(above | below) of all pairs, `[E, S]`."""
     log_p, log_q = _score_on_device(p, q, below, above)
-    return np.asarray(log_p, np.float64), np.asarray(log_q, np.float64)
+    return _in_double(log_p), _in_double(log_q)
+
+
+def _in_double(values: Float[Array, "E S"]) -> Values:
+    return np.asarray(values, np.float64)
+
+
+@eqx.filter_jit
+def _score_visible(
+    model: HelmholtzMachine, x: Visible, states: Float[Array, "S H"]
+) -> tuple[Float[Array, "E S"], Float[Array, "E S"]]:
+    """log p(x | h₁) of what was observed, and log q(h₁ | x), of all pairs."""
+    layer, above = model.p[0], states[None]
+    log_q = model.q[0].log_prob(above, model.q_input(x)[:, None])
+    if not isinstance(x, Masked):
+        return layer.log_prob(x[:, None], above), log_q
+    bits, seen = x.x[:, None], x.units(model.groups)[:, None] > 0
+    logits = layer.logits(bits, layer.preactivations(above))
+    return layer.log_prob_observed(bits, logits, seen), log_q
 
 
 @eqx.filter_jit

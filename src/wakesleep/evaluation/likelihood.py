@@ -19,7 +19,7 @@ from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows, examples
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import HelmholtzMachine, LatentModel, Masked
 
 METHODS = ("importance", "exact")
 
@@ -43,8 +43,9 @@ def log_likelihood(
 
     Args:
         model: a Helmholtz machine, or any other latent model.
-        data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix; for other models any
-            tree of arrays with the rows in front.
+        data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix; `MaskedBits`, of
+            which the observed cells are scored; for other models any tree of arrays with the rows
+            in front.
         samples: K per row; with a tolerance, the most that a row may take (a state that an
             SMC run scores counts as one).
         key: the randomness; "exact" needs none.
@@ -90,14 +91,21 @@ class _Options(NamedTuple):
 def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
     """The way to evaluate the model on examples like `x`, a tree of arrays `[1, ...]`."""
     samples, key, method, tolerance = options
-    if isinstance(model, HelmholtzMachine) and not model.latent_sizes:
-        return FullyVisible(model, Widths.of(model, x))
-    if isinstance(model, HelmholtzMachine) and method == "exact":
-        return Enumeration.of(model)
+    masked = isinstance(x, Masked)
+    if isinstance(model, HelmholtzMachine):
+        if masked and method == "exact" and not model.p[0].factorial:
+            raise UsageError(
+                "method 'exact' cannot sum over the missing cells of an autoregressive layer: use "
+                "method 'importance'"
+            )
+        if not model.latent_sizes and not (masked and not model.p[0].factorial):
+            return FullyVisible(model, Widths.of(model, x))
+        if method == "exact":
+            return Enumeration.of(model)
     assert key is not None
     sampling = ImportanceSampling.of(model, x, samples, key)
     if tolerance is not None and sampling.tiling.blocks > 1:
-        return AdaptiveSampling(sampling, float(tolerance))
+        return AdaptiveSampling(sampling, float(tolerance), masked)
     return sampling
 
 

@@ -11,9 +11,9 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from wakesleep.data import ArrayRows, PackedBits
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation.records import RECORD, Records
+from wakesleep.inference.rows import Rows
 from wakesleep.models import LatentModel
 from wakesleep.storage import load_arrays, read_header, save_arrays
 
@@ -55,7 +55,7 @@ class Checkpoint:
         done[:] = np.asarray(stored["done"])
 
 
-def fingerprint(model: LatentModel, rows: PackedBits | ArrayRows, *settings: Any) -> str:
+def fingerprint(model: LatentModel, rows: Rows, *settings: Any) -> str:
     """A digest of everything a result depends on; of a model's own functions, their names."""
     digest = hashlib.sha256(repr(settings).encode())
     arrays, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))

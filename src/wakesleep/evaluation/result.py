@@ -135,6 +135,13 @@ class LogLikelihood:
         """The result for some of the examples."""
         return LogLikelihood(self.records[np.asarray(indices)], self.method)
 
+    def shifted(self, amounts: npt.NDArray[np.float64]) -> "LogLikelihood":
+        """The result with something added to each value, `[N]`: the measure of a table's units."""
+        records = self.records.copy()
+        records["value"] += amounts
+        records["bound"] += amounts
+        return LogLikelihood(records, self.method)
+
     def to_dict(self) -> dict[str, Any]:
         """The set's numbers as plain values for JSON; None stands for nan."""
         numbers = {
@@ -158,13 +165,16 @@ class LogLikelihood:
             "annealed_examples": int((self.runs > 0).sum()),
         }
 
-    def save(self, path: str | Path) -> None:
-        """Write the numbers per example, as .npz (which `load` reads) or .csv."""
+    def save(self, path: str | Path, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Write the numbers per example, as .npz (which `load` reads) or .csv.
+
+        A .csv has each example's number, or the `rows` that they have in a person's file.
+        """
         target = Path(path)
         if target.suffix == ".npz":
             write_atomically(target, self._npz())
         elif target.suffix == ".csv":
-            write_atomically(target, self._csv().encode())
+            write_atomically(target, self._csv(rows).encode())
         else:
             raise UsageError(f"{target} must end in .npz or .csv")
 
@@ -190,11 +200,13 @@ class LogLikelihood:
         np.savez_compressed(file, allow_pickle=False, method=np.array(self.method), **columns)
         return file.getvalue()
 
-    def _csv(self) -> str:
+    def _csv(self, rows: npt.NDArray[np.int64] | None) -> str:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["example", *(RECORD.names or ())])
-        writer.writerows([i, *row] for i, row in enumerate(self.records.tolist(), start=1))
+        numbers = range(1, len(self) + 1) if rows is None else rows.tolist()
+        writer.writerow(["example" if rows is None else "row", *(RECORD.names or ())])
+        numbered = zip(numbers, self.records.tolist(), strict=True)
+        writer.writerows([number, *row] for number, row in numbered)
         return file.getvalue()
 
 

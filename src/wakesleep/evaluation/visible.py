@@ -5,6 +5,7 @@ from threading import Event
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -12,7 +13,7 @@ from jaxtyping import Array, Float
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import Widths, bytes_of
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, Masked, Visible
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,13 @@ class FullyVisible(Evaluator):
 
     def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """The only layer's log-probability; it is its own variational bound."""
-        values = np.asarray(_log_prob(self.model, jnp.asarray(x)), np.float64)
+        values = np.asarray(_log_prob(self.model, jax.tree.map(jnp.asarray, x)), np.float64)
         return exact_records(values, values)
 
 
 @eqx.filter_jit
-def _log_prob(model: HelmholtzMachine, x: Float[Array, "E D"]) -> Float[Array, " E"]:
+def _log_prob(model: HelmholtzMachine, x: Visible) -> Float[Array, " E"]:
+    if isinstance(x, Masked):
+        # Units are independent here, so that nothing is drawn for missing ones.
+        return model.draw(jax.random.key(0), x, 1).log_p[:, 0]
     return model.log_joint(x, ())

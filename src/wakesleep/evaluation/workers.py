@@ -13,20 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wakesleep.data import ArrayRows, PackedBits
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.partial_results import Checkpoint
 from wakesleep.evaluation.records import RECORD, Records
 from wakesleep.inference.blocks import Block, Blocks, Progress
-from wakesleep.inference.rows import examples
+from wakesleep.inference.rows import Rows, examples
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
 def evaluate_all(
     evaluator: Evaluator,
-    rows: PackedBits | ArrayRows,
+    rows: Rows,
     *,
     workers: int,
     checkpoint: Checkpoint | None,
@@ -74,7 +73,7 @@ class _Work(NamedTuple):
     """What is evaluated, and in which tiles."""
 
     evaluator: Evaluator
-    rows: PackedBits | ArrayRows
+    rows: Rows
     tiles: Blocks
 
     def examples(self, tile: Block) -> Any:

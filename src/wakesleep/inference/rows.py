@@ -1,6 +1,6 @@
 """Rows as tables store them, turned into examples as models take them; and whether they fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float, UInt8
 
-from wakesleep.data import ArrayRows, PackedBits, Table, as_bits, check_width
+from wakesleep.data import ArrayRows, MaskedBits, PackedBits, Table, as_bits, check_width
 from wakesleep.data.checks import check_shape
 from wakesleep.errors import DataError, UsageError, WakesleepError
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import HelmholtzMachine, LatentModel, Masked
+
+Rows = PackedBits | MaskedBits | ArrayRows
+"""Tables whose rows are the same in every epoch."""
 
 Decoder = Callable[[Any], Any]
 """From stored rows to examples, inside compiled code; hashable, so that it compiles once."""
@@ -38,6 +41,19 @@ class UnpackBits:
         return unpack(rows, self.features)
 
 
+@dataclass(frozen=True)
+class UnpackMasked:
+    """Packed bits, and packed marks of the groups that were observed."""
+
+    features: int
+    groups_count: int
+
+    def __call__(self, rows: Mapping[str, UInt8[Array, "*batch _"]]) -> Masked:
+        """As float32."""
+        observed = unpack(rows["observed"], self.groups_count)
+        return Masked(unpack(rows["bits"], self.features), observed)
+
+
 def as_stored(rows: Any) -> Any:
     """Rows that are examples already."""
     return rows
@@ -45,13 +61,23 @@ def as_stored(rows: Any) -> Any:
 
 def decoder_of(table: Table) -> Decoder:
     """What turns a table's rows into examples."""
-    return as_stored if isinstance(table, ArrayRows) else UnpackBits(table.features)
+    if isinstance(table, ArrayRows):
+        return as_stored
+    if isinstance(table, MaskedBits):
+        return UnpackMasked(table.features, table.groups_count)
+    return UnpackBits(table.features)
 
 
-def examples(rows: PackedBits | ArrayRows, indices: npt.NDArray[np.integer]) -> Any:
+def examples(rows: Table, indices: npt.NDArray[np.integer]) -> Any:
     """The rows at `indices` as a model takes them, still on the host: bits as float32."""
     chosen = rows[indices]
-    return chosen if isinstance(rows, ArrayRows) else chosen.astype(np.float32)
+    if isinstance(rows, ArrayRows):
+        return chosen
+    bits: Any = chosen.astype(np.float32)
+    if isinstance(rows, MaskedBits):
+        observed: Any = rows.observed[indices].astype(np.float32)
+        return Masked(bits, observed)
+    return bits
 
 
 def check_rows(model: LatentModel, table: Table, name: str) -> None:
@@ -60,15 +86,25 @@ def check_rows(model: LatentModel, table: Table, name: str) -> None:
         if isinstance(table, ArrayRows):
             raise UsageError(f"{name} holds arrays, but a Helmholtz machine takes tables of bits")
         check_width(table, model.features, name)
+        if isinstance(table, MaskedBits) and table.groups != model.groups:
+            raise DataError(
+                f"{name} has missing cells in groups of {_listed(table.groups)} bits, but the "
+                f"model was made for groups of {_listed(model.groups)}"
+            )
 
 
-def checked_rows(model: LatentModel, data: Any) -> PackedBits | ArrayRows:
+def _listed(groups: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, groups[:6]))
+    return shown if len(groups) <= 6 else f"{shown}, ..."
+
+
+def checked_rows(model: LatentModel, data: Any) -> Rows:
     """The data as rows fit for the model, whose parameters must all be finite."""
-    rows: PackedBits | ArrayRows
+    rows: Rows
     if isinstance(model, HelmholtzMachine):
-        rows = as_bits(data, "data")
+        rows = data if isinstance(data, MaskedBits) else as_bits(data, "data")
         check_shape(rows.shape, "data")
-        check_width(rows, model.features, "data")
+        check_rows(model, rows, "data")
     else:
         rows = data if isinstance(data, ArrayRows) else ArrayRows(data)
         if not len(rows):

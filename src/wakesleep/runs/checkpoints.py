@@ -2,8 +2,10 @@
 
 import dataclasses
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 
@@ -80,9 +82,15 @@ def read_progress(path: Path) -> RunProgress:
 class Checkpointer:
     """An observer that saves at the end of an epoch, at most every `interval` seconds."""
 
-    def __init__(self, folder: RunFolder, interval: float | int = 30.0):
+    def __init__(
+        self,
+        folder: RunFolder,
+        interval: float | int = 30.0,
+        notes: Mapping[str, Any] | None = None,
+    ):
         self.folder = folder
         self.interval = interval
+        self.notes = dict(notes or {})
         self.saved_at = time.monotonic()
 
     def __call__(self, event: Event) -> None:
@@ -96,5 +104,5 @@ class Checkpointer:
     def save(self, snapshot: Snapshot) -> None:
         """Write the checkpoint, and the best model for those who only want that."""
         save_checkpoint(self.folder, snapshot)
-        save_model(snapshot.arrays.best, self.folder.model_path)
+        save_model(snapshot.arrays.best, self.folder.model_path, **self.notes)
         self.saved_at = time.monotonic()

@@ -13,6 +13,7 @@ from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
+from wakesleep.schema import Schema
 
 GIVEN = "given by the caller"
 """The data source of a run that was started in Python with a data set in memory."""
@@ -27,7 +28,8 @@ class DataConfig:
 
     `valid` and `test` are further files; without them a single table is split by the
     fractions `split` with seed `split_seed`. `binarise` is for files of grey values: "dynamic",
-    or a threshold from 0 to 1.
+    or a threshold from 0 to 1. `columns` and `table` are for tables with a schema: what columns
+    are, and the options of the schema and of reading.
     """
 
     source: str = "digits"
@@ -36,12 +38,15 @@ class DataConfig:
     split: tuple[float, float, float] = DEFAULT_SPLIT
     split_seed: int = 0
     binarise: str | None = None
+    columns: Mapping[str, Any] | None = None
+    table: Mapping[str, Any] | None = None
 
-    def load(self) -> Dataset:
-        """The data set."""
+    def load(self, schema: Schema | None = None) -> Dataset:
+        """The data set; a table's rows by this schema, if it has one already."""
         if self.source == GIVEN:
             raise UsageError("the run was trained on a data set in memory, which is not in a file")
-        more = {"valid": self.valid, "test": self.test, "binarise": self.binarise}
+        names = ("valid", "test", "binarise", "columns", "table")
+        more: dict[str, Any] = {name: getattr(self, name) for name in names} | {"schema": schema}
         options = {name: value for name, value in more.items() if value is not None}
         return load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
 

@@ -71,19 +71,25 @@ def record_data(data: Dataset) -> DataRecord:
         data.name,
         data.binarisation,
         None if isinstance(data.train, ArrayRows) else data.features,
-        {name: SplitRecord(len(table), digest(table)) for name, table in data.splits.items()},
+        {name: SplitRecord(len(rows), _digest(data, name)) for name, rows in data.splits.items()},
         data.image_shape,
         data.column_major,
         data.inverted,
     )
 
 
-def digest(table: Table) -> str:
+def digest(table: Table, more: str = "") -> str:
     """SHA-256 of all that a table's rows are."""
     whole = hashlib.sha256()
     for part in table.content():
         whole.update(part)
+    whole.update(more.encode())
     return whole.hexdigest()
+
+
+def _digest(data: Dataset, split: str) -> str:
+    """Of a split's bits, and of the numbers that they tell up to bins alone."""
+    return digest(data.splits[split], data.table.digests[split] if data.table else "")
 
 
 def write_record(path: Path, record: DataRecord) -> None:

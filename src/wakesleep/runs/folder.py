@@ -40,6 +40,16 @@ class RunFolder:
         return self.path / "data.json"
 
     @property
+    def schema_path(self) -> Path:
+        """What the columns of the table are, if the data are one."""
+        return self.path / "schema.json"
+
+    @property
+    def yardstick_path(self) -> Path:
+        """What new rows are compared with: scores of training rows, frequencies of levels."""
+        return self.path / "yardstick.json"
+
+    @property
     def evaluation_path(self) -> Path:
         """What `wakesleep evaluate` measured; every example's numbers are in the .npz beside it."""
         return self.path / "evaluation.json"

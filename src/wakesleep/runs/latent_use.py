@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.data import Table
 from wakesleep.inference.blocks import Block, Blocks
-from wakesleep.models import HelmholtzMachine
+from wakesleep.inference.rows import examples
+from wakesleep.models import HelmholtzMachine, Visible
 
 ALIVE = 0.01
 """The least variance over the data of a unit's inferred mean (Burda et al. 2016 take the same)."""
@@ -54,7 +55,7 @@ def latent_use(
     chosen = np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))
 
     def infer(block: Block) -> tuple[Array, ...]:
-        x = jnp.asarray(rows[chosen[block.rows]], jnp.float32)
+        x = jax.tree.map(jnp.asarray, examples(rows, chosen[block.rows]))
         return _inferred(model, x, samples, jax.random.fold_in(key, block.start))
 
     means = Blocks(len(chosen), BATCH).map(infer)
@@ -63,7 +64,7 @@ def latent_use(
 
 @eqx.filter_jit
 def _inferred(
-    model: HelmholtzMachine, x: Float[Array, "B D"], samples: int, key: Key[Array, ""]
+    model: HelmholtzMachine, x: Visible, samples: int, key: Key[Array, ""]
 ) -> tuple[Float[Array, "B _"], ...]:
     return tuple(h.mean(1) for h in model.sample_q(key, x, samples))
 

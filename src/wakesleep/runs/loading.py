@@ -13,6 +13,8 @@ from wakesleep.runs.config import GIVEN, RunConfig
 from wakesleep.runs.data_record import DataRecord, read_record, record_data
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.model_files import read_model
+from wakesleep.runs.schema_json import read_schema
+from wakesleep.schema import Schema
 
 WAY_OUT = "--data FILE names the data it was trained on"
 
@@ -56,6 +58,11 @@ class Run:
         return self.model
 
     @cached_property
+    def schema(self) -> Schema | None:
+        """What the columns of the table are that it was trained on, if it was one."""
+        return read_schema(self.folder.schema_path)
+
+    @cached_property
     def data(self) -> Dataset:
         """The data set it was trained on; data that changed since then are refused."""
         data = self._load()
@@ -87,7 +94,7 @@ class Run:
                 "or name their file with --data FILE"
             )
         try:
-            return self.config.data.load()
+            return self.config.data.load(self.schema)
         except DataError as error:
             if source in DATASETS:
                 raise

@@ -10,6 +10,7 @@ import jax
 from wakesleep.atomic import write_atomically
 from wakesleep.evaluation import LogLikelihood, log_likelihood
 from wakesleep.runs.loading import Run
+from wakesleep.runs.yardstick import fixed_rows, row_codes, yardstick_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class RunEvaluation:
     ) -> tuple[LogLikelihood, dict[str, Any]]:
         """The result per example, and the summary; kept in evaluation.npz and .json.
 
-        Interrupted, the same call goes on where it stopped.
+        Of a table with a schema the log-likelihoods are in the table's own units, and beside
+        them is what independent columns give. Interrupted, the same call goes on where it stopped.
         """
         rows = run.data.splits[self.split]
         partial = run.path / f".evaluation-{self.split}.partial"
@@ -43,6 +45,9 @@ class RunEvaluation:
             checkpoint=partial,
             progress=progress,
         )
+        about = run.data.table
+        if about is not None:
+            score = score.shifted(about.log_measure[self.split])
         summary = {
             "data": run.about_data.name,
             "binarisation": run.about_data.binarisation,
@@ -52,6 +57,12 @@ class RunEvaluation:
             "seed": self.seed,
             **score.to_dict(),
         }
+        if about is not None:
+            yardstick = yardstick_of(run).columns
+            codes = row_codes(fixed_rows(rows), about.schema)
+            independent = yardstick.log_prob(codes) + about.log_measure[self.split]
+            summary["columns"] = len(about.schema.groups)
+            summary["independent_columns"] = float(independent.mean())
         # The report draws its histograms from the examples, and checks that they are these.
         score.save(run.path / "evaluation.npz")
         write_atomically(run.folder.evaluation_path, json.dumps(summary, indent=2).encode())

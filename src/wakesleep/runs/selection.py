@@ -10,6 +10,7 @@ from pathlib import Path
 import jax
 
 from wakesleep.atomic import write_atomically
+from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.runs.checkpoints import RunProgress, latest_checkpoint, read_progress
 from wakesleep.runs.config import RunConfig
@@ -114,8 +115,8 @@ class RateChoice:
         """Whether the folder holds a choice that was not made yet; after that it is a run's."""
         return self.candidates.is_dir() and not RunFolder(self.path).config_path.exists()
 
-    def prepare(self, config: RunConfig, rates: tuple[float, ...]) -> None:
-        """Lay out a candidate for every rate, so that `run` can start or go on with them."""
+    def prepare(self, config: RunConfig, rates: tuple[float, ...]) -> Dataset:
+        """Lay out a candidate for every rate, so that `run` can start or go on; gives the data."""
         if len(set(rates)) != len(rates):
             raise UsageError("the learning rates to choose from must differ")
         if RunFolder(self.path).config_path.exists() or self.candidates.exists():
@@ -128,6 +129,7 @@ class RateChoice:
         for rate, recipe in recipes.items():
             folder = RunFolder(self.candidates / f"rate-{rate:g}")
             write_start(folder, dataclasses.replace(config, recipe=recipe), data)
+        return data
 
     def run(self, options: RunOptions, data: str | Path | None = None) -> dict[float, float | None]:
         """Train whatever is not trained yet and keep the best; every rate's score.
@@ -160,6 +162,8 @@ class RateChoice:
             (best.metrics_path, own.metrics_path),
             (best.model_path, own.model_path),
             (best.data_path, own.data_path),
+            (best.schema_path, own.schema_path),
             (best.config_path, own.config_path),
         ):
-            write_atomically(target, source.read_bytes())
+            if source.exists():
+                write_atomically(target, source.read_bytes())

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
@@ -24,6 +25,8 @@ from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
+from wakesleep.runs.schema_json import write_schema
+from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.events import Observer
 from wakesleep.training.initial import initial_model
 from wakesleep.training.session import FitResult, first_snapshot, fit
@@ -40,6 +43,7 @@ class RunOptions:
         checkpoint_interval: seconds between checkpoints, at the end of an epoch.
         pictures_every: epochs between pictures of samples; 0 for none.
         diagnostics: whether to keep, at the end, what a report shows of the model.
+        on_data: told of the data of a new run before its training begins.
     """
 
     observers: Sequence[Observer] = ()
@@ -47,6 +51,7 @@ class RunOptions:
     checkpoint_interval: float | int = 30.0
     pictures_every: int = 0
     diagnostics: bool = True
+    on_data: Callable[[Dataset], None] = lambda data: None
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ def start_run(
     folder = RunFolder(path)
     config = dataclasses.replace(config, data=config.data.resolved())
     data = config.data.load()
+    if options:
+        options.on_data(data)
     job = _Job(folder, config, data, initial_model(config.model, data, config.recipe, config.seed))
     with folder.locked():
         if folder.config_path.exists():
@@ -155,6 +162,7 @@ def extended(recipe: Recipe, epochs: int) -> Recipe:
 
 def write_start(folder: RunFolder, config: RunConfig, data: Dataset) -> None:
     """Write down what is trained on what; the config comes last and makes it a run folder."""
+    write_schema(folder.schema_path, data.schema)
     write_record(folder.data_path, record_data(data))
     folder.write_config(config)
 
@@ -195,7 +203,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         MetricsLogger(job.folder),
         TensorBoardLogger(job.folder),
         SamplePictures(job.folder, job.data, options.pictures_every),
-        Checkpointer(job.folder, options.checkpoint_interval),
+        Checkpointer(job.folder, options.checkpoint_interval, _notes(job.data)),
         *options.observers,
     )
     result = fit(
@@ -211,7 +219,14 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
     done = options.diagnostics and result.snapshot.finished
     if done and isinstance(result.model, HelmholtzMachine):
         write_diagnostics(job.folder, result.model, job.data)
+        if job.data.schema is not None:
+            write_yardstick(job.folder, result.model, job.data)
     return result
+
+
+def _notes(data: Dataset) -> dict[str, Any]:
+    """What a model's file says beside the model: the schema travels with it."""
+    return {} if data.schema is None else {"schema": data.schema.to_dict()}
 
 
 def _clear(folder: RunFolder) -> None:
@@ -222,6 +237,8 @@ def _clear(folder: RunFolder) -> None:
         folder.metrics_path,
         folder.model_path,
         folder.data_path,
+        folder.schema_path,
+        folder.yardstick_path,
         folder.evaluation_path,
         folder.evaluation_path.with_suffix(".npz"),
         folder.diagnostics_path,

@@ -9,6 +9,7 @@ from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
 from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame
+from wakesleep.schema.independent import IndependentColumns as IndependentColumns
 from wakesleep.schema.inference import infer_schema as infer_schema
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
@@ -20,9 +21,11 @@ from wakesleep.schema.output import write_frame as write_frame
 from wakesleep.schema.overrides import as_choices as as_choices
 from wakesleep.schema.overrides import load_choices as load_choices
 from wakesleep.schema.overrides import parse_choices as parse_choices
+from wakesleep.schema.point_estimates import most_probable as most_probable
 from wakesleep.schema.reading import is_table_file as is_table_file
 from wakesleep.schema.reading import read_frame as read_frame
 from wakesleep.schema.schema import Encoded as Encoded
 from wakesleep.schema.schema import Schema as Schema
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
+from wakesleep.schema.unseen import without_unseen as without_unseen

@@ -12,6 +12,14 @@ Codes = npt.NDArray[np.int64]
 _REDRAWS = 20
 
 
+class Middle:
+    """In place of a generator of random numbers: draws from a bin are in the middle of its core."""
+
+    def random(self, size: int) -> Floats:
+        """Halves."""
+        return np.full(size, 0.5)
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """Intervals that cover the line, and atoms: single values with a probability of their own.
@@ -141,6 +149,10 @@ class Bins:
         half = 0.5 * 10.0**-self.decimals
         inside: Floats = np.clip(rounded, outer[k] + half, outer[k + 1] - half)
         return np.round(inside, self.decimals)
+
+    def order(self) -> npt.NDArray[np.intp]:
+        """The states in the order of their values on the line, `[K + A]`."""
+        return np.argsort(np.concatenate([(self.lower + self.upper) / 2, self.atoms]))
 
     def range(self) -> tuple[float, float]:
         """The least and the largest value of the training rows, but for atoms."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from wakesleep.errors import DataError
 from wakesleep.schema.columns import Column, Note, convert_levels, nothing_within
-from wakesleep.schema.frame import Cells, Frame, Storage, listed, quoted
+from wakesleep.schema.frame import Cells, Frame, Mask, Storage, listed, quoted
 from wakesleep.schema.values import (
     Codes,
     Distinct,
@@ -62,6 +62,12 @@ class LevelColumn(Column):
             self._report_unseen(these, unseen, frame, note)
             states[unseen] = len(self.levels)
         return these.spread(states, -1), nothing_within(len(frame))
+
+    def unseen(self, frame: Frame) -> Mask:
+        """Which cells have a level that is none of these, `[N]`."""
+        these = distinct(frame[self.name], frozenset(self.levels))
+        strange: Mask = these.spread(self._states_of(these, frame.comma), 0) < 0
+        return strange
 
     def _states_of(self, these: Distinct, comma: bool) -> Codes:
         """The level of each distinct value, -1 for none of them."""

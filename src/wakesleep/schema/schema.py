@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.errors import DataError, UsageError
+from wakesleep.schema.bins import Middle
 from wakesleep.schema.columns import Column, LeftOutColumn
 from wakesleep.schema.frame import Frame, Mask, listed, quoted
 from wakesleep.schema.reading import read_frame
@@ -213,7 +214,7 @@ class Schema:
     def decode(
         self,
         bits: npt.ArrayLike,
-        rng: np.random.Generator | int,
+        rng: np.random.Generator | int | None,
         observed: npt.ArrayLike | None = None,
         *,
         tails: bool = True,
@@ -222,12 +223,12 @@ class Schema:
 
         Args:
             bits: `[N, D]`.
-            rng: decides where in its bin a number is; an integer is a seed.
+            rng: decides where in its bin a number is; an integer is a seed, None the middle.
             observed: `[N, G]`; what is not observed is missing in the table.
             tails: whether numbers may lie outside the training range.
         """
         codes = self.codes(bits, observed)
-        generator = np.random.default_rng(rng)
+        generator: Any = Middle() if rng is None else np.random.default_rng(rng)
         cells = []
         group = 0
         for column in self.columns:

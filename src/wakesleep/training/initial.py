@@ -22,7 +22,14 @@ def initial_model(
     """
     init = recipe.init if recipe else "default"
     key = jax.random.fold_in(jax.random.key(seed), MODEL_START)
-    model = build(architecture, data.features, key=key, init=init)
+    model = build(
+        architecture,
+        data.features,
+        key=key,
+        init=init,
+        groups=data.groups,
+        masked=data.masked,
+    )
     if init == "paper" or isinstance(data.train, ArrayRows):
         return model
     return model.with_visible_mean(jnp.asarray(data.train.smoothed_mean(), jnp.float32))

@@ -1,0 +1,72 @@
+"""`wakesleep impute` where the run's data are a table with a schema."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wakesleep.cli.new_rows_output import say_notes, write_result
+from wakesleep.errors import UsageError
+
+if TYPE_CHECKING:
+    from wakesleep.runs.loading import Run
+    from wakesleep.runs.new_rows import NewRows
+    from wakesleep.runs.table_imputation import TableImputation
+
+
+@dataclass
+class ImputeTable:
+    """The part of the command that knows of columns.
+
+    Attributes:
+        file: the table.
+        out: where to write it.
+        unseen: what unknown levels are.
+        quiet: no progress.
+        as_json: whether to print an object in place of sentences.
+    """
+
+    file: Path | None
+    out: Path | None
+    unseen: str
+    quiet: bool
+    as_json: bool
+
+    def run(self, run: "Run", imputation: "TableImputation") -> int:
+        """Read, impute, write and tell."""
+        from wakesleep.cli.progress_bars import EvaluationProgress
+        from wakesleep.runs.new_rows import read_new_rows
+        from wakesleep.schema import is_table_file
+
+        if self.file is None or self.out is None:
+            raise UsageError("a table needs the FILE with its gaps, and --out for the filled one")
+        if not is_table_file(self.out):
+            raise UsageError(f"--out must be a table such as filled.csv, not '{self.out.name}'")
+        new = read_new_rows(run, self.file, unseen=self.unseen)
+        with EvaluationProgress("imputing", quiet=self.quiet or self.as_json) as progress:
+            filled, imputed = imputation.of(run.machine, new, progress)
+        write_result(filled, self.out)
+        self._tell(new, int(imputed.unreliable.sum()))
+        return 0
+
+    def _tell(self, new: "NewRows", unreliable: int) -> None:
+        assert new.encoded is not None
+        gaps = ~new.encoded.observed
+        summary: dict[str, Any] = {
+            "rows": len(new),
+            "missing_cells": int(gaps.sum()),
+            "imputed_rows": int(gaps.any(axis=1).sum()),
+            "unreliable_rows": unreliable,
+            "written": str(self.out),
+            "notes": list(new.notes),
+        }
+        if self.as_json:
+            print(json.dumps(summary))
+            return
+        say_notes(new.notes)
+        print(
+            f"filled {summary['missing_cells']} missing cells in {summary['imputed_rows']} of "
+            f"{summary['rows']} rows; wrote {summary['rows']} rows to {self.out}"
+        )
+        if unreliable:
+            print(f"{unreliable} rows should not be believed: few effective samples")

@@ -1,0 +1,28 @@
+"""What is known of a table's rows beside their bits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """What the bits of a table do not say.
+
+    Attributes:
+        schema: what the columns are.
+        log_measure: of each split's rows, `[N]`: what is added to the log-probability of a row's
+            bits to give its log-likelihood in the table's own units.
+        numbers: of each split's rows, from 1, in the file or frame that they came from.
+        digests: of each split's values, which bits tell up to bins alone.
+        notes: what a person should know of the rows that were held out.
+    """
+
+    schema: Schema
+    log_measure: dict[str, npt.NDArray[np.float64]]
+    numbers: dict[str, npt.NDArray[np.int64]]
+    digests: dict[str, str]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,230 @@
+"""Tables with names, categories, numbers and gaps from the command line, end to end."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import wakesleep as ws
+from wakesleep.cli import main
+from wakesleep.storage import read_header
+
+MODEL = ["--model", "sbn/sbn 3", "--batch-size", "20", "--quiet"]
+COLOURS = {"red", "green", "blue"}
+
+
+def survey(rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.random(rows) < 0.5
+    table = pd.DataFrame(
+        {
+            "person": [f"p{number:04d}" for number in range(rows)],
+            "answer": np.where(kind ^ (rng.random(rows) < 0.1), "yes", "no"),
+            "colour": np.where(kind, "red", rng.choice(["green", "blue"], rows)),
+            "children": rng.poisson(np.where(kind, 1, 4)),
+            "height": (rng.normal(size=rows) * 0.1 + np.where(kind, 1.6, 1.8)).round(2),
+            "seen": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 90, rows), "D"),
+        }
+    )
+    table.loc[rng.random(rows) < 0.15, "colour"] = None
+    table.loc[rng.random(rows) < 0.15, "height"] = np.nan
+    return table
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("survey")
+    survey().to_csv(folder / "survey.csv", sep=";", index=False)
+    words = ["train", str(folder / "survey.csv"), "--out", str(folder / "run"), "--epochs", "300"]
+    assert main([*words, *MODEL]) == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def new_file(tmp_path):
+    survey(30, seed=1).to_csv(tmp_path / "new.csv", index=False)
+    return tmp_path / "new.csv"
+
+
+def test_the_schema_is_shown_and_travels_with_the_model(trained, tmp_path, capsys):
+    run = ws.load_run(trained)
+    assert run.schema.names == ("answer", "colour", "children", "height", "seen")
+    assert read_header(run.folder.model_path)["notes"]["schema"] == run.schema.to_dict()
+    assert run.machine.groups == run.schema.groups
+    assert run.machine.sees_mask
+    source = str(trained.parent / "survey.csv")
+    words = ["train", source, "--out", str(tmp_path / "run"), "--epochs", "1", *MODEL[:-1]]
+    assert main([*words, "--column", "children=categorical", "--bins", "3"]) == 0
+    shown = capsys.readouterr().err
+    assert shown.index("identifier") < shown.index("epoch 1")
+    schema = ws.load_run(tmp_path / "run").schema
+    assert {column.name: column.kind for column in schema.columns}["children"] == "categorical"
+    data = ws.load_run(tmp_path / "run").data
+    assert data.schema.to_dict() == schema.to_dict()
+
+
+def test_evaluate_is_in_the_units_of_the_table(trained, tmp_path, capsys):
+    words = ["evaluate", str(trained), "--method", "exact", "--split", "train"]
+    assert main([*words, "--json", "--out", str(tmp_path / "each.csv")]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["mean"] > summary["independent_columns"] + 0.5
+    run = ws.load_run(trained)
+    bits = ws.log_likelihood(run.machine, run.data.train, method="exact")
+    expected = bits.values + run.data.table.log_measure["train"]
+    each = pd.read_csv(tmp_path / "each.csv")
+    assert np.allclose(each["value"], expected)
+    assert np.array_equal(each["row"], run.data.table.numbers["train"])
+    assert main(words) == 0
+    assert "independent columns" in capsys.readouterr().out
+
+
+def test_scores_depend_on_names_not_on_places(trained, new_file, tmp_path, capsys):
+    table = pd.read_csv(new_file)
+    table["strange"] = 1
+    shuffled = table[sorted(table.columns, reverse=True)].iloc[::-1]
+    shuffled.to_csv(tmp_path / "shuffled.tsv", sep="\t", index=False)
+    results = {}
+    for name in ("new.csv", "shuffled.tsv"):
+        out = tmp_path / f"scores-{name}"
+        assert main(["score", str(trained), str(tmp_path / name), "--out", str(out)]) == 0
+        results[name] = pd.read_csv(out, sep="\t" if name.endswith("tsv") else ",")
+    said = capsys.readouterr()
+    assert "'strange' is unknown and ignored" in said.err
+    assert "wrote the scores of 30 rows" in said.out
+    one, other = (result.set_index("person") for result in results.values())
+    columns = ["log_likelihood", "percentile", "independent_columns"]
+    assert np.array_equal(one[columns], other.loc[one.index, columns])
+    assert list(one["row"]) == list(range(1, 31))
+    assert one["percentile"].between(0, 100).all()
+
+
+def test_a_score_needs_no_data_and_any_number_has_one(trained, new_file, tmp_path):
+    table = pd.read_csv(new_file)
+    table.loc[0, "height"] = 250.0
+    table.loc[1, "children"] = 40
+    table = table.drop(columns="seen")
+    table.loc[2, ["answer", "colour", "children", "height"]] = None
+    table.to_csv(new_file, index=False)
+    moved = trained.parent / "survey.csv"
+    hidden = moved.rename(tmp_path / "elsewhere.csv")
+    try:
+        assert main(["score", str(trained), str(new_file), "--out", str(tmp_path / "s.csv")]) == 0
+    finally:
+        hidden.rename(moved)
+    scores = pd.read_csv(tmp_path / "s.csv")
+    assert np.isfinite(scores["log_likelihood"]).all()
+    assert (scores["percentile"][:2] == 0).all()
+    assert scores["log_likelihood"][2] == pytest.approx(0, abs=0.1)
+
+
+def test_unseen_levels_are_refused_or_missing(trained, new_file, tmp_path, capsys):
+    table = pd.read_csv(new_file)
+    table.loc[4, "colour"] = "violet"
+    table.to_csv(new_file, index=False)
+    words = ["score", str(trained), str(new_file), "--out", str(tmp_path / "s.csv")]
+    assert main(words) == 2
+    assert "line 6, column 'colour': 'violet'" in capsys.readouterr().err
+    assert main([*words, "--unseen", "missing"]) == 0
+    assert "1 of 30 cells have levels unseen" in capsys.readouterr().err
+
+
+def test_samples_are_rows_of_the_table(trained, tmp_path, capsys):
+    out = tmp_path / "sampled.csv"
+    assert main(["sample", str(trained), "--count", "300", "--out", str(out)]) == 0
+    assert "wrote 300 rows" in capsys.readouterr().out
+    sampled = pd.read_csv(out, sep=";", dtype=str) if ";" in out.read_text() else pd.read_csv(out)
+    assert list(sampled.columns) == ["answer", "colour", "children", "height", "seen"]
+    assert set(sampled["answer"]) == {"yes", "no"}
+    assert set(sampled["colour"]) == COLOURS
+    assert not sampled.isna().any().any()
+    assert (sampled["children"] == sampled["children"].astype(int)).all()
+    assert pd.to_datetime(sampled["seen"]).notna().all()
+    # Half of the people are red and short: what the model was trained for.
+    heights = sampled.groupby(sampled["colour"] == "red")["height"].mean()
+    assert heights[True] < heights[False] - 0.05
+
+
+@pytest.mark.parametrize("how", ["probable", "draw"])
+def test_gaps_are_filled_and_nothing_else(trained, new_file, tmp_path, how, capsys):
+    table = pd.read_csv(new_file)
+    out = tmp_path / "filled.csv"
+    words = ["impute", str(trained), str(new_file), "--out", str(out), "--how", how, "--quiet"]
+    assert main([*words, "--samples", "50", "--moves", "2"]) == 0
+    assert f"filled {table.isna().sum().sum()} missing cells" in capsys.readouterr().out
+    filled = pd.read_csv(out)
+    assert list(filled.columns) == list(table.columns)
+    known = table.notna()
+    assert filled.where(known).equals(table)
+    assert not filled.isna().any().any()
+    assert set(filled["colour"]) <= COLOURS
+    assert filled["height"].between(1, 2.5).all()
+
+
+def test_a_column_that_is_not_there_is_imputed(trained, new_file, tmp_path):
+    table = pd.read_csv(new_file).drop(columns="answer")
+    table.to_csv(new_file, index=False)
+    out = tmp_path / "filled.parquet"
+    words = ["impute", str(trained), str(new_file), "--out", str(out), "--quiet"]
+    assert main([*words, "--samples", "20", "--moves", "0"]) == 0
+    filled = pd.read_parquet(out)
+    assert list(filled.columns) == [*table.columns, "answer"]
+    assert set(filled["answer"]) <= {"yes", "no"}
+
+
+def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
+    out = tmp_path / "features.csv"
+    assert main(["embed", str(trained), str(new_file), "--out", str(out)]) == 0
+    assert "wrote 3 features of 30 rows" in capsys.readouterr().out
+    features = pd.read_csv(out)
+    assert list(features.columns) == ["row", "person", "h1_1", "h1_2", "h1_3"]
+    assert features[["h1_1", "h1_2", "h1_3"]].to_numpy().std(axis=0).max() > 0.1
+
+
+def test_changed_values_are_refused(trained, tmp_path, capsys):
+    table = pd.read_csv(trained.parent / "survey.csv", sep=";", dtype=str)
+    row = table.index[table["height"].notna()][0]
+    table.loc[row, "height"] = str(float(table.loc[row, "height"]) + 0.0001)
+    table.to_csv(tmp_path / "survey.csv", sep=";", index=False)
+    words = ["evaluate", str(trained), "--data", str(tmp_path / "survey.csv")]
+    assert main([*words, "--split", "train"]) == 2
+    assert "the contents of" in capsys.readouterr().err
+
+
+def test_probabilities_of_all_rows_sum_to_one(tmp_path):
+    rng = np.random.default_rng(3)
+    levels = {"a": ["x", "y"], "b": ["u", "v", "w"], "c": ["k", "l", "m", "n"]}
+    rows = pd.DataFrame({name: rng.choice(each, 80) for name, each in levels.items()})
+    rows.loc[::5, "b"] = None
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    run = str(tmp_path / "run")
+    words = ["train", str(tmp_path / "a.csv"), "--out", run, "--epochs", "5"]
+    assert main([*words, "--model", "sbn/sbn 2-3", "--quiet"]) == 0
+    every = pd.DataFrame(itertools.product(*levels.values()), columns=list(levels))
+    every.to_csv(tmp_path / "every.csv", index=False)
+    out = str(tmp_path / "scores.csv")
+    words = ["score", run, str(tmp_path / "every.csv"), "--out", out, "--samples", "2000"]
+    assert main(words) == 0
+    scores = pd.read_csv(out)
+    assert np.exp(scores["log_likelihood"]).sum() == pytest.approx(1, abs=0.02)
+    assert np.exp(scores["independent_columns"]).sum() == pytest.approx(1)
+    exact = ws.log_likelihood(
+        ws.load_run(run).machine,
+        ws.load_run(run).schema.encode(every).bits,
+        method="exact",
+    )
+    assert np.exp(exact.values).sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_bits_have_scores_and_features_too(tmp_path, capsys):
+    rows = (np.random.default_rng(5).random((60, 6)) < 0.5).astype(int)
+    np.save(tmp_path / "bits.npy", rows)
+    run = str(tmp_path / "run")
+    words = ["train", str(tmp_path / "bits.npy"), "--out", run, "--epochs", "2"]
+    assert main([*words, *MODEL]) == 0
+    out = tmp_path / "out.csv"
+    assert main(["score", run, str(tmp_path / "bits.npy"), "--out", str(out)]) == 0
+    assert list(pd.read_csv(out)["row"]) == list(range(1, 61))
+    assert main(["embed", run, str(tmp_path / "bits.npy"), "--out", str(out)]) == 0
+    assert pd.read_csv(out).shape == (60, 4)
