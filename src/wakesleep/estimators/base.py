@@ -94,7 +94,7 @@ class Estimator(abc.ABC):
 
 
 def refuse_missing(x: Any, name: str) -> None:
-    """Raise a `UsageError` for examples with missing groups, where an estimator cannot take them."""
+    """Raise a `UsageError` for examples with missing groups, for an estimator of whole rows."""
     if isinstance(x, Masked):
         raise UsageError(
             f"estimator '{name}' scores whole rows, and these have missing cells: take another "
