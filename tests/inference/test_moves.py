@@ -5,7 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from wakesleep.inference.clamped import draw_missing
 
 from tests.inference.oracle import frequencies, imputations, posterior_draws
 from tests.inference.test_imputation import MACHINES, MASKS, X, machine_of
@@ -59,7 +58,8 @@ def test_clamped_draws_follow_each_unit_s_own_conditional(kind, key):
     y = jnp.array([1.0, 0.0, 1.0])
     rows = jnp.broadcast_to(jnp.asarray(X), (COUNT, 5))
     parents = jnp.broadcast_to(y, (COUNT, 3))
-    x, logits = draw_missing(layer, key, rows, jnp.asarray(MASK), parents)
+    pre = layer.preactivations(parents)
+    x, logits = layer.draw_unobserved(key, rows, ~jnp.asarray(MASK), pre)
     fits = all_bits(5)[np.all(np.asarray(all_bits(5))[:, ~MASK] == X[~MASK], axis=1)]
     signed = (2 * fits - 1) * layer_logits(layer, fits, y[None])
     exact = np.exp(-np.where(MASK, np.logaddexp(0, -signed), 0).sum(-1))

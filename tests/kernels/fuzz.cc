@@ -32,10 +32,10 @@ class Pool {
   std::vector<std::thread> helpers_;
 };
 
-std::mt19937 generator(1);
+std::mt19937 generator(1), group_generator(2);
 
-int64_t between(int64_t low, int64_t high) {
-  return std::uniform_int_distribution<int64_t>(low, high)(generator);
+int64_t between(int64_t low, int64_t high, std::mt19937& from = generator) {
+  return std::uniform_int_distribution<int64_t>(low, high)(from);
 }
 
 Array normal(int64_t size, float scale) {
@@ -55,9 +55,9 @@ Array bits(int64_t size, double ones) {
 // Where drawing goes on after a one, for groups of random sizes; nothing, half of the time.
 std::vector<int32_t> random_groups(int64_t units) {
   std::vector<int32_t> following;
-  if (between(0, 1)) return following;
+  if (between(0, 1, group_generator)) return following;
   while (static_cast<int64_t>(following.size()) < units) {
-    const int64_t first = following.size(), end = std::min(units, first + between(1, 40));
+    const int64_t first = following.size(), end = std::min(units, first + between(1, 40, group_generator));
     following.insert(following.end(), end - first, static_cast<int32_t>(end));
   }
   return following;

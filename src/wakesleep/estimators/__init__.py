@@ -6,10 +6,28 @@ from typing import Any
 
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.disarm import DisARM
+from wakesleep.estimators.jsa import JSA
+from wakesleep.estimators.nvil import NVIL
+from wakesleep.estimators.ovis import OVIS
 from wakesleep.estimators.reweighted import Reweighted
+from wakesleep.estimators.rloo import RLOO
+from wakesleep.estimators.tvo import TVO
+from wakesleep.estimators.vimco import VIMCO
+from wakesleep.estimators.wake_sleep import WakeSleep
 from wakesleep.options import check_option, declared, unknown_option
 
-ESTIMATORS: dict[str, type[Estimator]] = {"reweighted": Reweighted}
+ESTIMATORS: dict[str, type[Estimator]] = {
+    "reweighted": Reweighted,
+    "wake_sleep": WakeSleep,
+    "nvil": NVIL,
+    "rloo": RLOO,
+    "disarm": DisARM,
+    "vimco": VIMCO,
+    "ovis": OVIS,
+    "tvo": TVO,
+    "jsa": JSA,
+}
 """Every estimator a recipe can name."""
 
 
@@ -51,11 +69,19 @@ def estimator_table(estimator: Estimator) -> dict[str, Any]:
 
 __all__ = [
     "ESTIMATORS",
+    "JSA",
+    "NVIL",
+    "OVIS",
+    "RLOO",
+    "TVO",
+    "VIMCO",
     "Batch",
+    "DisARM",
     "Estimator",
     "Info",
     "Reweighted",
     "Step",
+    "WakeSleep",
     "create_estimator",
     "estimator_name",
     "estimator_table",

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.weighted import sleep_objective
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.options import Number, Whole, check_declared
 
@@ -57,9 +58,8 @@ class Reweighted(Estimator):
             objective = self._wake(drawn)
             if self.sleep_q:
                 count = batch.rows.shape[0] * self.dreams
-                x, h = lax.stop_gradient(model.dream(sleep_key, count))
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
-                objective += self.sleep_q * model.log_q(h, x).mean()
+                objective += self.sleep_q * sleep_objective(model, sleep_key, count)
             return -objective, summarise(drawn)
 
         gradients, info = eqx.filter_grad(surrogate, has_aux=True)(model)

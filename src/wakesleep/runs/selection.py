@@ -12,7 +12,7 @@ import jax
 from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
-from wakesleep.runs.checkpoints import latest_checkpoint, read_progress
+from wakesleep.runs.checkpoints import RunProgress, latest_checkpoint, read_progress
 from wakesleep.runs.config import RunConfig
 from wakesleep.runs.diagnostics import diagnostics_of
 from wakesleep.runs.folder import RunFolder
@@ -36,7 +36,7 @@ class Selection:
 
     Attributes:
         best: its name.
-        valid_ll: by name; None for a candidate that diverged.
+        valid_ll: by name; None for a candidate that diverged, or has no validation set.
     """
 
     best: str
@@ -55,19 +55,25 @@ def select(candidates: Mapping[str, Candidate], options: RunOptions) -> Selectio
             return None
         # What was compiled keeps some 500 memory maps per candidate; Linux allows 65,530 in all.
         jax.clear_caches()
-    scores = {name: best_valid_ll(each.folder) for name, each in candidates.items()}
-    known = {name: score for name, score in scores.items() if score is not None}
-    if not known:
+    progress = {name: _progress_at_end(each.folder) for name, each in candidates.items()}
+    scores = {name: each.best.valid_ll if each else None for name, each in progress.items()}
+    finished = [name for name, each in progress.items() if each]
+    if not finished:
         names = ", ".join(candidates)
         raise DivergenceError(f"every candidate diverged ({names}): smaller rates may help")
-    return Selection(max(known, key=lambda name: known[name]), scores)
+    return Selection(max(finished, key=lambda name: _rank(scores[name])), scores)
 
 
-def best_valid_ll(folder: RunFolder) -> float | None:
-    """That of the kept parameters; None for a run that did not come to its end."""
+def _progress_at_end(folder: RunFolder) -> RunProgress | None:
+    """Of a run that came to its end; None of one that diverged before."""
     path = latest_checkpoint(folder)
     progress = None if path is None or folder.diverged_path.exists() else read_progress(path)
-    return progress.best.valid_ll if progress and progress.finished else None
+    return progress if progress and progress.finished else None
+
+
+def _rank(valid_ll: float | None) -> float:
+    """A run without a validation score comes after all that have one."""
+    return float("-inf") if valid_ll is None else valid_ll
 
 
 def _train(candidate: Candidate, options: RunOptions) -> bool:
