@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -48,8 +49,18 @@ def missing_names():
     return {"model": small_machine("sbn/sbn 2-3"), "x": x, "missing": x < 1}
 
 
+def table_names():
+    rng = np.random.default_rng(0)
+    ages = np.where(rng.random(50) < 0.1, np.nan, rng.integers(18, 80, 50))
+    return {"frame": pd.DataFrame({"answer": rng.choice(["yes", "no"], 50), "age": ages})}
+
+
 # What a page's reader has at hand where its code begins.
-GIVEN = {"docs/howto/sklearn.md": sklearn_names, "docs/howto/missing.md": missing_names}
+GIVEN = {
+    "docs/howto/sklearn.md": sklearn_names,
+    "docs/howto/missing.md": missing_names,
+    "docs/tables.md": table_names,
+}
 # Pages whose code trains or needs a run: run whole, and judged, by tests of their own.
 RUN_BY = {
     "README.md": "tests.test_readme.test_the_quick_start_runs_as_it_stands",
