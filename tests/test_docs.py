@@ -68,7 +68,7 @@ def run_folder():
         "--quiet",
         "--model",
     ]
-    assert main([*words, "sbn/sbn 4"]) == 0
+    assert main([*words, "--quiet", "--model", "sbn/sbn 4"]) == 0
     return {}
 
 
