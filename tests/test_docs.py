@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -24,6 +25,7 @@ from tests.oracle import (
 )
 from tests.pages import PAGES, ROOT, indented_blocks, page_name, python_blocks, run_block
 from wakesleep.architecture import build
+from wakesleep.cli import main
 from wakesleep.data import DATASETS, array_dataset, load_dataset
 from wakesleep.estimators import ESTIMATORS
 from wakesleep.estimators.base import Batch
@@ -48,8 +50,35 @@ def missing_names():
     return {"model": small_machine("sbn/sbn 2-3"), "x": x, "missing": x < 1}
 
 
+def table_names():
+    rng = np.random.default_rng(0)
+    ages = np.where(rng.random(50) < 0.1, np.nan, rng.integers(18, 80, 50))
+    return {"frame": pd.DataFrame({"answer": rng.choice(["yes", "no"], 50), "age": ages})}
+
+
+def run_folder():
+    words = [
+        "train",
+        "digits",
+        "--epochs",
+        "1",
+        "--out",
+        "runs/digits",
+        "--no-diagnostics",
+        "--quiet",
+        "--model",
+    ]
+    assert main([*words, "--quiet", "--model", "sbn/sbn 4"]) == 0
+    return {}
+
+
 # What a page's reader has at hand where its code begins.
-GIVEN = {"docs/howto/sklearn.md": sklearn_names, "docs/howto/missing.md": missing_names}
+GIVEN = {
+    "docs/running.md": run_folder,
+    "docs/howto/sklearn.md": sklearn_names,
+    "docs/howto/missing.md": missing_names,
+    "docs/tables.md": table_names,
+}
 # Pages whose code trains or needs a run: run whole, and judged, by tests of their own.
 RUN_BY = {
     "README.md": "tests.test_readme.test_the_quick_start_runs_as_it_stands",
@@ -59,7 +88,8 @@ BLOCKS = [block for path in PAGES for block in python_blocks(page_name(path))]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.name}")
-def test_every_piece_of_python_runs(block):
+def test_every_piece_of_python_runs(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if block.page in RUN_BY:
         module, _, test = RUN_BY[block.page].rpartition(".")
         assert callable(getattr(importlib.import_module(module), test))

@@ -84,7 +84,7 @@ def test_quick_versions_are_small_and_keep_every_kind_of_layer():
         assert 1 <= len(small.rows) <= MOST_ROWS
         for row in small.rows:
             assert row.source or (row.data == "digits" and row.recipe.epochs == 2)
-    kinds = {parse(row.models[0]).p.kind for row in quick(load_experiment("table3")).rows}
+    kinds = {parse(row.models[0]).p[0].kind for row in quick(load_experiment("table3")).rows}
     assert kinds == {"ar_sbn", "nade", "sbn"}
 
 

@@ -54,8 +54,8 @@ def commands(place):
         "evaluate": ["evaluate", run, "--samples", "5", "--quiet"],
         "report": ["report", run, "--quiet"],
         "compare": ["compare", run, run],
-        "impute": ["complete", run, "--out", str(place / "x.npz")],
-        "bootstrap": ["analyse", run, "--points", "2", "--primary", "5", "--replicates", "2"],
+        "impute": ["impute", run, "--out", str(place / "x.npz")],
+        "bootstrap": ["bootstrap", run, "--points", "2", "--primary", "5", "--replicates", "2"],
     }
 
 
@@ -114,7 +114,7 @@ def test_a_whole_run_is_reported_compared_and_sampled_without_its_data(place, ca
     assert main(["sample", run, "--out", str(place / "x.csv"), "--count", "3"]) == 0
     assert main(["show", run, "--out", str(place / "x.png")]) == 0
     (place / "partial.csv").write_text("0,?,1,1,0\n")
-    words = ["complete", run, str(place / "partial.csv"), "--samples", "5", "--draws", "2"]
+    words = ["impute", run, str(place / "partial.csv"), "--samples", "5", "--draws", "2"]
     assert main([*words, "--out", str(place / "x.npz")]) == 0
 
 

@@ -81,9 +81,10 @@ class Dataset:
     @property
     def groups(self) -> tuple[int, ...] | None:
         """How many units each column of a table has; None where all of them are bits."""
-        if self.schema is None or set(self.schema.groups) == {1}:
-            return None
-        return self.schema.groups
+        sizes: tuple[int, ...] = () if self.schema is None else self.schema.groups
+        if isinstance(self.train, MaskedBits):
+            sizes = self.train.groups
+        return sizes if set(sizes) - {1} else None
 
     @property
     def masked(self) -> bool:

@@ -13,7 +13,9 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep import importance
+from wakesleep.errors import UsageError
 from wakesleep.models.base import Draw, LatentModel
+from wakesleep.models.masked import Masked
 
 
 class Batch(NamedTuple):
@@ -89,6 +91,15 @@ class Estimator(abc.ABC):
     def options(self) -> dict[str, Any]:
         """The fields, as plain values."""
         return dataclasses.asdict(self)
+
+
+def refuse_missing(x: Any, name: str) -> None:
+    """Raise a `UsageError` for examples with missing groups, for an estimator of whole rows."""
+    if isinstance(x, Masked):
+        raise UsageError(
+            f"estimator '{name}' scores whole rows, and these have missing cells: take another "
+            "estimator, such as reweighted, or make missing a level (--missing level)"
+        )
 
 
 def summarise(drawn: Draw) -> Info:

@@ -11,7 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
 from wakesleep.numerics import logistic_noise
@@ -58,6 +58,7 @@ class DisARM(Estimator):
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch."""
         machine = _check_model(model)
+        refuse_missing(batch.x, "disarm")
 
         def loss(model: HelmholtzMachine) -> tuple[Float[Array, ""], Info]:
             keys = jax.random.split(key, max(1, len(model.q)))
@@ -93,7 +94,8 @@ def _pairs(
         term = model.p[0].log_prob(below, jnp.zeros(0))
         return _Pairs(_side_by_side((), [term], [], shape), jnp.zeros(()))
     layer, (noise_key, key) = model.q[low], jax.random.split(key)
-    logits = layer.conditional_logits(jnp.zeros((1, 1, 1, layer.size)), below)
+    seen = model.q_input(below) if low == 0 else below
+    logits = layer.conditional_logits(jnp.zeros((1, 1, 1, layer.size)), seen)
     noise = logistic_noise(noise_key, (*shape[:2], 1, layer.size))
     signed = jnp.concatenate([noise, -noise], axis=2)
     h = lax.stop_gradient((logits > signed).astype(logits.dtype))
@@ -109,7 +111,8 @@ def _with_all_above(
     model: HelmholtzMachine, key: Key[Array, ""], low: int, below: Array, h: Array
 ) -> Draw:
     """The layers above h drawn from q, and the terms that h and they have a part in."""
-    values, terms = [h], [model.q[low].log_prob(h, below)]
+    seen = model.q_input(below) if low == 0 else below
+    values, terms = [h], [model.q[low].log_prob(h, seen)]
     rest = model.q[low + 1 :]
     for layer, layer_key in zip(rest, jax.random.split(key, max(1, len(rest))), strict=False):
         value, term = layer.sample_with_log_prob(layer_key, values[-1], h.shape[:-1])

@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import LatentModel
 from wakesleep.models.function_model import FunctionModel
@@ -71,6 +71,7 @@ class JSA(Estimator):
 
     def step(self, model: LatentModel, state: JSAState, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus both log-probabilities along the chains, which move on."""
+        refuse_missing(batch.x, "jsa")
         proposal_key, accept_key = jax.random.split(key)
 
         def loss(model: LatentModel) -> tuple[Float[Array, ""], tuple[Any, Info]]:

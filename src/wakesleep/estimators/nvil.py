@@ -157,7 +157,7 @@ def _signals(model: LatentModel, drawn: Draw, x: Any) -> _Signals:
         leaves = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(x)]
         joined = jnp.concatenate(leaves, axis=-1).astype(jnp.float32)
         return _Signals((joined[:, None],), (drawn.log_weights,), (drawn.log_q,))
-    inputs = (x[:, None], *drawn.h)[: len(drawn.h)]
+    inputs = (model.q_input(x)[:, None], *drawn.h)[: len(drawn.h)]
     return _Signals(inputs, _layer_signals(drawn), drawn.log_q_terms)
 
 

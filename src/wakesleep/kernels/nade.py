@@ -79,8 +79,9 @@ def _draw(following: Following, *operands: Array) -> tuple[Array, Array]:
     return _draw_and_last(following, *operands)[:2]
 
 
-def _draw_forward(following, noise, a, c, W, V):  # type: ignore[no-untyped-def]
-    x, logits, last = _draw_and_last(following, noise, a, c, W, V)
+def _draw_forward(following, *operands):  # type: ignore[no-untyped-def]
+    x, logits, last = _draw_and_last(following, *operands)
+    _, a, c, W, V = operands
     return (x, logits), (x, a, c, last, W, V)
 
 
