@@ -12,7 +12,7 @@ demo: $(READY)
 	$(BIN)/wakesleep report runs/demo
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 test-all: $(READY)
 	$(BIN)/pytest

@@ -57,18 +57,8 @@ def table_names():
 
 
 def run_folder():
-    words = [
-        "train",
-        "digits",
-        "--epochs",
-        "1",
-        "--out",
-        "runs/digits",
-        "--no-diagnostics",
-        "--quiet",
-        "--model",
-    ]
-    assert main([*words, "--quiet", "--model", "sbn/sbn 4"]) == 0
+    words = ["train", "digits", "--epochs", "1", "--model", "sbn/sbn 4", "--out", "runs/digits"]
+    assert main([*words, "--no-diagnostics", "--quiet"]) == 0
     return {}
 
 

@@ -43,7 +43,9 @@ def test_the_tutorial_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     assert "is the strangest row" in printed
     assert "nats better than" in printed
     assert (tmp_path / "runs" / "baskets" / "report.html").exists()
-    assert len((tmp_path / "new.csv").read_text().splitlines()) == 1000
+    names, *rows = (tmp_path / "new.csv").read_text().splitlines()
+    assert names == (tmp_path / "baskets.csv").read_text().splitlines()[0]
+    assert len(rows) == 1000
 
 
 def links(name):

@@ -147,30 +147,30 @@ def test_samples_are_rows_of_the_table(trained, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("how", ["probable", "draw"])
-def test_gaps_are_filled_and_nothing_else(trained, new_file, tmp_path, how, capsys):
+def test_gaps_are_imputed_and_nothing_else(trained, new_file, tmp_path, how, capsys):
     table = pd.read_csv(new_file)
-    out = tmp_path / "filled.csv"
+    out = tmp_path / "imputed.csv"
     words = ["impute", str(trained), str(new_file), "--out", str(out), "--how", how, "--quiet"]
     assert main([*words, "--samples", "50", "--moves", "2"]) == 0
-    assert f"filled {table.isna().sum().sum()} missing cells" in capsys.readouterr().out
-    filled = pd.read_csv(out)
-    assert list(filled.columns) == list(table.columns)
+    assert f"imputed {table.isna().sum().sum()} missing cells" in capsys.readouterr().out
+    imputed = pd.read_csv(out)
+    assert list(imputed.columns) == list(table.columns)
     known = table.notna()
-    assert filled.where(known).equals(table)
-    assert not filled.isna().any().any()
-    assert set(filled["colour"]) <= COLOURS
-    assert filled["height"].between(1, 2.5).all()
+    assert imputed.where(known).equals(table)
+    assert not imputed.isna().any().any()
+    assert set(imputed["colour"]) <= COLOURS
+    assert imputed["height"].between(1, 2.5).all()
 
 
 def test_a_column_that_is_not_there_is_imputed(trained, new_file, tmp_path):
     table = pd.read_csv(new_file).drop(columns="answer")
     table.to_csv(new_file, index=False)
-    out = tmp_path / "filled.parquet"
+    out = tmp_path / "imputed.parquet"
     words = ["impute", str(trained), str(new_file), "--out", str(out), "--quiet"]
     assert main([*words, "--samples", "20", "--moves", "0"]) == 0
-    filled = pd.read_parquet(out)
-    assert list(filled.columns) == [*table.columns, "answer"]
-    assert set(filled["answer"]) <= {"yes", "no"}
+    imputed = pd.read_parquet(out)
+    assert list(imputed.columns) == [*table.columns, "answer"]
+    assert set(imputed["answer"]) <= {"yes", "no"}
 
 
 def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):

@@ -44,7 +44,17 @@ def in_tmp(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", experiment_names())
+# One experiment of every kind; the others in the long suite.
+SHORT_SUITE = ("table3", "fig1a", "fig1b", "fig2a", "samples", "learning-curves")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in SHORT_SUITE else pytest.param(name, marks=pytest.mark.slow)
+        for name in experiment_names()
+    ],
+)
 def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
     assert main(["reproduce", name, "--quick", "--json"]) == 0
     results = json.loads(capsys.readouterr().out.splitlines()[-1])[name]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from wakesleep.errors import DataError, UsageError
-from wakesleep.schema import fill_missing, infer_schema, read_frame, to_native
+from wakesleep.schema import impute_missing, infer_schema, read_frame, to_native
 
 ROWS = 48
 RNG = np.random.default_rng(5)
@@ -163,7 +163,7 @@ def test_gaps_are_filled_and_nothing_else_is_touched(library):
     encoded = schema.encode(frame)
     guess = np.where(encoded.observed, encoded.codes, 0)
     full = type(encoded)(guess.astype(np.int32), encoded.within, encoded.states)
-    filled = fill_missing(frame, schema.decode(full.bits, 0))
+    filled = impute_missing(frame, schema.decode(full.bits, 0))
     out = to_native(filled)
     before, after = (nw.from_native(one, eager_only=True) for one in (table, out))
     assert after.schema == before.schema

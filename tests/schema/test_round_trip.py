@@ -11,7 +11,7 @@ from wakesleep.errors import DataError
 from wakesleep.schema import (
     Schema,
     SchemaOptions,
-    fill_missing,
+    impute_missing,
     infer_schema,
     read_frame,
     to_native,
@@ -138,7 +138,7 @@ def test_filling_leaves_what_was_there(table, seed):
     encoded = schema.encode(frame)
     full = np.where(encoded.observed, encoded.codes, 0).astype(np.int32)
     drawn = schema.decode(type(encoded)(full, encoded.within, encoded.states).bits, seed)
-    filled = fill_missing(frame, drawn)
+    filled = impute_missing(frame, drawn)
     for cells in frame.cells:
         there = ~cells.missing
         assert (filled[cells.name].values[there] == cells.values[there]).all()

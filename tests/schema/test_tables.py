@@ -11,7 +11,7 @@ from wakesleep.cli.schema import Schema as Command
 from wakesleep.schema import (
     Schema,
     SchemaOptions,
-    fill_missing,
+    impute_missing,
     infer_schema,
     read_frame,
     to_native,
@@ -114,7 +114,7 @@ def test_a_file_comes_out_as_it_is_written(name, tmp_path):
             for rows in (before, after)
         )
         assert max(other) <= max(one)  # decimals as many as the column had
-    filled = to_native(fill_missing(frame, sampled))
+    filled = to_native(impute_missing(frame, sampled))
     assert filled[0] == before[0]
 
 

@@ -61,12 +61,12 @@ def test_the_last_minibatch_is_filled_up_with_the_first_rows():
 @pytest.mark.parametrize("size", [5, 40, 53])
 def test_validation_in_many_calls_is_validation_in_one(model, bars, monkeypatch, size):
     data = bars.train.take(np.arange(size))
-    monkeypatch.setattr("wakesleep.training.validation_score._ROWS_PER_BLOCK", 20)
+    monkeypatch.setattr("wakesleep.training.validation_score.ROWS_PER_BLOCK", 20)
     whole = ValidationScore(data, 5, jax.random.key(0))
-    monkeypatch.setattr("wakesleep.training.validation_score._BYTES_PER_CALL", 24)
+    monkeypatch.setattr("wakesleep.training.validation_score.BYTES_PER_CALL", 24)
     pieces = ValidationScore(data, 5, jax.random.key(0))
-    assert len(whole._firsts) == 1
-    assert len(pieces._firsts) == -(-size // 12)
+    assert len(whole.calls) == 1
+    assert len(pieces.calls) == -(-size // 12)
     assert pieces(model) == pytest.approx(whole(model), rel=1e-6)
 
 

@@ -23,7 +23,7 @@ SUFFIXES = (".npz", ".npy", ".csv")
 class Impute:
     """Fill in the missing cells of a table by a run's model.
 
-    A table with names comes back with its cells filled, all else as it was. Of a table of bits,
+    A table with names comes back with its cells imputed, all else as it was. Of a table of bits,
     draws of the missing ones and their probabilities are written; without FILE, half of each of
     some images of the run's test set is hidden.
     """
@@ -34,7 +34,7 @@ class Impute:
     """A table with gaps, whose columns are found by name; for bits a .csv or .tsv with empty, ?
     or nan cells, or a .npy with nan."""
     out: Path | None = None
-    """Where to write: for a table with names the filled one; for bits .npz all of it, .npy the
+    """Where to write: for a table with names the imputed one; for bits .npz all of it, .npy the
     draws (rows x draws x columns), .csv the probabilities, with observed bits as they are."""
     how: Literal["probable", "draw"] = "probable"
     """For a table: probable is each cell's most probable level, or a number's median; draw is

@@ -39,13 +39,13 @@ class ImputeTable:
         from wakesleep.schema import is_table_file
 
         if self.file is None or self.out is None:
-            raise UsageError("a table needs the FILE with its gaps, and --out for the filled one")
+            raise UsageError("a table needs the FILE with its gaps, and --out for the imputed one")
         if not is_table_file(self.out):
-            raise UsageError(f"--out must be a table such as filled.csv, not '{self.out.name}'")
+            raise UsageError(f"--out must be a table such as imputed.csv, not '{self.out.name}'")
         new = read_new_rows(run, self.file, unseen=self.unseen)
         with EvaluationProgress("imputing", quiet=self.quiet or self.as_json) as progress:
-            filled, imputed = imputation.of(run.machine, new, progress)
-        write_result(filled, self.out)
+            table, imputed = imputation.of(run.machine, new, progress)
+        write_result(table, self.out)
         self._tell(new, int(imputed.unreliable.sum()))
         return 0
 
@@ -65,7 +65,7 @@ class ImputeTable:
             return
         say_notes(new.notes)
         print(
-            f"filled {summary['missing_cells']} missing cells in {summary['imputed_rows']} of "
+            f"imputed {summary['missing_cells']} missing cells in {summary['imputed_rows']} of "
             f"{summary['rows']} rows; wrote {summary['rows']} rows to {self.out}"
         )
         if unreliable:

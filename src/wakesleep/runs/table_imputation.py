@@ -1,4 +1,4 @@
-"""Missing cells of a table filled in by a run's model, names and types kept."""
+"""Missing cells of a table imputed by a run's model, names and types kept."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.inference.imputation import Imputation, impute
 from wakesleep.models import HelmholtzMachine
 from wakesleep.runs.new_rows import NewRows
-from wakesleep.schema import Frame, fill_missing, most_probable
+from wakesleep.schema import Frame, impute_missing, most_probable
 
 
 @dataclass(frozen=True)
 class TableImputation:
-    """How the cells of a table are filled in; see `impute` for what the numbers mean.
+    """How the cells of a table are imputed; see `impute` for what the numbers mean.
 
     Attributes:
         how: "probable" for the most probable level and the median of numbers, "draw" for a draw.
@@ -35,7 +35,7 @@ class TableImputation:
     def of(
         self, model: HelmholtzMachine, new: NewRows, progress: Progress | None = None
     ) -> tuple[Frame, Imputation]:
-        """The table with its missing cells filled, and what is known of the draws.
+        """The table with its missing cells imputed, and what is known of the draws.
 
         Columns of the model that the table does not have are added behind its own.
         """
@@ -61,5 +61,5 @@ class TableImputation:
             bits, rng = most_probable(new.schema, imputed.probabilities), None
         drawn = new.schema.decode(bits, rng, tails=False)
         absent = [cells for cells in drawn.cells if cells.name not in new.frame]
-        filled = fill_missing(new.frame, drawn)
-        return dataclasses.replace(filled, cells=(*filled.cells, *absent)), imputed
+        table = impute_missing(new.frame, drawn)
+        return dataclasses.replace(table, cells=(*table.cells, *absent)), imputed

@@ -14,7 +14,7 @@ from wakesleep.schema.inference import infer_schema as infer_schema
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
 from wakesleep.schema.numbers import NumberColumn as NumberColumn
-from wakesleep.schema.output import fill_missing as fill_missing
+from wakesleep.schema.output import impute_missing as impute_missing
 from wakesleep.schema.output import to_native as to_native
 from wakesleep.schema.output import to_rows as to_rows
 from wakesleep.schema.output import write_frame as write_frame

@@ -104,21 +104,21 @@ def _has_commas(frame: Frame) -> bool:
     return frame.comma or any(cells.comma for cells in frame.cells)
 
 
-def fill_missing(frame: Frame, drawn: Frame) -> Frame:
+def impute_missing(frame: Frame, drawn: Frame) -> Frame:
     """The table with its missing cells from another one of as many rows; all else as it was.
 
     Columns that `drawn` does not have, and cells that are missing there too, stay as they are.
     """
     if len(drawn) != len(frame):
-        raise UsageError(f"{len(drawn)} rows cannot fill the gaps of {len(frame)}")
+        raise UsageError(f"{len(drawn)} rows cannot be the imputations of {len(frame)}")
     cells = tuple(
-        _filled(one, drawn[one.name]) if one.name in drawn and one.missing.any() else one
+        _imputed(one, drawn[one.name]) if one.name in drawn and one.missing.any() else one
         for one in frame.cells
     )
     return dataclasses.replace(frame, cells=cells)
 
 
-def _filled(cells: Cells, drawn: Cells) -> Cells:
+def _imputed(cells: Cells, drawn: Cells) -> Cells:
     gaps = cells.missing & ~drawn.missing
     values = cells.values
     if cells.storage in ("text", "unknown"):
@@ -135,8 +135,8 @@ def _filled(cells: Cells, drawn: Cells) -> Cells:
         return dataclasses.replace(
             drawn, values=_both_texts(cells, drawn), missing=cells.missing & ~gaps
         )
-    filled = np.where(gaps, drawn.values.astype(values.dtype), values)
-    return dataclasses.replace(cells, values=filled, missing=cells.missing & ~gaps)
+    imputed = np.where(gaps, drawn.values.astype(values.dtype), values)
+    return dataclasses.replace(cells, values=imputed, missing=cells.missing & ~gaps)
 
 
 def _both_texts(cells: Cells, drawn: Cells) -> Any:

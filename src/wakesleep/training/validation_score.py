@@ -15,10 +15,10 @@ from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models import LatentModel
 
 # Examples times samples per block: small enough for the activations to stay in cache.
-_ROWS_PER_BLOCK = 1000
+ROWS_PER_BLOCK = 1000
 
 # Stored rows per compiled call; only sets that are mapped from a file are larger.
-_BYTES_PER_CALL = 1 << 26
+BYTES_PER_CALL = 1 << 26
 
 
 class ValidationScore:
@@ -34,17 +34,17 @@ class ValidationScore:
         self.samples = samples
         self.key = key
         self._decode = decoder_of(data)
-        self._block = min(max(1, _ROWS_PER_BLOCK // samples), max(self.size, 1))
+        self._block = min(max(1, ROWS_PER_BLOCK // samples), max(self.size, 1))
         blocks = len(Blocks(self.size, self._block))
-        calls = -(-blocks // max(1, _BYTES_PER_CALL // (self._block * data.row_bytes)))
+        calls = -(-blocks // max(1, BYTES_PER_CALL // (self._block * data.row_bytes)))
         # Calls of equal size, so that one is compiled and little of the last one is filling.
         self._per_call = -(-blocks // max(1, calls)) or 1
-        self._calls = Blocks(self.size, self._per_call * self._block)
+        self.calls = Blocks(self.size, self._per_call * self._block)
 
     def __call__(self, model: LatentModel) -> float:
         """The mean over all examples, each counted once."""
         size, total = jnp.asarray(self.size), 0.0
-        for call in self._calls:
+        for call in self.calls:
             first = jnp.asarray(call.number * self._per_call)
             blocks = _Blocks(self._rows(call), first, size)
             total += float(_total(model, blocks, self.samples, self.key, self._decode))
