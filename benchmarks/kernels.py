@@ -26,7 +26,7 @@ from jax import lax
 from benchmarks.machine import provenance
 from benchmarks.work import step_flops
 from wakesleep import architecture, kernels
-from wakesleep.estimators import Reweighted
+from wakesleep.estimators import Batch, Reweighted
 from wakesleep.kernels import ar_sbn, nade_reference
 from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 
@@ -172,9 +172,9 @@ def training_step(name: str) -> Timed:
     def step(carry, batch):
         parameters, state, key = carry
         key, step_key = jax.random.split(key)
-        gradients, info = Reweighted(samples=SAMPLES)(
-            eqx.combine(parameters, static), batch, step_key
-        )
+        rows = Batch(batch, jnp.arange(len(batch)))
+        machine = eqx.combine(parameters, static)
+        gradients, _, info = Reweighted(samples=SAMPLES).step(machine, (), rows, step_key)
         updates, state = optimiser.update(eqx.filter(gradients, eqx.is_inexact_array), state)
         return (optax.apply_updates(parameters, updates), state, key), info.log_likelihood
 
