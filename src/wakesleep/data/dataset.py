@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,10 @@ from wakesleep.data.grey import GreyRows
 from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.table_rows import TableRows
 from wakesleep.errors import DataError, UsageError
-from wakesleep.schema import Schema
+
+if TYPE_CHECKING:
+    # Loaded by those who have tables: `--help` does not wait for it.
+    from wakesleep.schema import Schema
 
 SPLITS = ("train", "valid", "test")
 
@@ -74,7 +77,7 @@ class Dataset:
         return f"Dataset({self.name!r}: {shape}; columns {columns})"
 
     @property
-    def schema(self) -> Schema | None:
+    def schema(self) -> "Schema | None":
         """What the columns of the table are that the bits were made of, if they were."""
         return None if self.table is None else self.table.schema
 

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wakesleep.data import grey_files, mapped_files
 from wakesleep.data.binarisation import Binarisation
@@ -12,11 +12,13 @@ from wakesleep.data.checks import check_same_width
 from wakesleep.data.dataset import SPLITS, Dataset, Table
 from wakesleep.data.grey import GreyRows
 from wakesleep.data.numpy_files import read_numpy
-from wakesleep.data.people_tables import TableOptions, header_of, is_table, load_table, with_names
 from wakesleep.data.splits import DEFAULT_SPLIT, Fractions, check_own_splits, split_numbers
 from wakesleep.data.text_files import SEPARATORS, read_text
 from wakesleep.errors import DataError, UsageError
-from wakesleep.schema import Schema
+
+if TYPE_CHECKING:
+    # Loaded by those who have tables: `--help` does not wait for it.
+    from wakesleep.schema import Schema
 
 NUMPY_FILES = (".npy", ".npz")
 EXTENSIONS = (*NUMPY_FILES, *SEPARATORS, mapped_files.EXTENSION)
@@ -36,7 +38,7 @@ def load_files(
     binarise: str | float | None = None,
     columns: Mapping[str, Any] | Sequence[str] | None = None,
     table: Mapping[str, Any] | None = None,
-    schema: Schema | None = None,
+    schema: "Schema | None" = None,
 ) -> Dataset:
     """Make a data set of files of 0 and 1, of grey values, or of a table with names.
 
@@ -57,6 +59,14 @@ def load_files(
         schema: of a table, if there is one already; otherwise the training rows make it.
     """
     sources = _sources(source, valid, test)
+    from wakesleep.data.people_tables import (
+        TableOptions,
+        header_of,
+        is_table,
+        load_table,
+        with_names,
+    )
+
     options = TableOptions(columns, table or {}, schema)
     if is_table(sources, options):
         if binarise is not None or image_shape is not None:

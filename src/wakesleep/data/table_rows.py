@@ -1,11 +1,14 @@
 """What is known of a table's rows beside their bits."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wakesleep.schema import Schema
+if TYPE_CHECKING:
+    # Loaded by those who have tables: `--help` does not wait for it.
+    from wakesleep.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +24,7 @@ class TableRows:
         notes: what a person should know of the rows that were held out.
     """
 
-    schema: Schema
+    schema: "Schema"
     log_measure: dict[str, npt.NDArray[np.float64]]
     numbers: dict[str, npt.NDArray[np.int64]]
     digests: dict[str, str]

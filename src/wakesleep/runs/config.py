@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
@@ -13,7 +13,10 @@ from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
-from wakesleep.schema import Schema
+
+if TYPE_CHECKING:
+    # Loaded by those who have tables: `--help` does not wait for it.
+    from wakesleep.schema import Schema
 
 GIVEN = "given by the caller"
 """The data source of a run that was started in Python with a data set in memory."""
@@ -41,7 +44,7 @@ class DataConfig:
     columns: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
 
-    def load(self, schema: Schema | None = None) -> Dataset:
+    def load(self, schema: "Schema | None" = None) -> Dataset:
         """The data set; a table's rows by this schema, if it has one already."""
         if self.source == GIVEN:
             raise UsageError("the run was trained on a data set in memory, which is not in a file")
