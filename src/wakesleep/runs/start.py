@@ -10,7 +10,7 @@ from typing import Any
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, LatentModel
 from wakesleep.recipe import Recipe
 from wakesleep.runs.checkpoints import (
     Checkpointer,
@@ -81,7 +81,7 @@ def start_run(
                     f"{path} holds a run already: --resume {path} continues it, "
                     "--overwrite replaces it"
                 )
-            _clear(folder)
+            clear(folder)
         write_start(folder, config, data)
         return _train(job, None, options or RunOptions())
 
@@ -203,7 +203,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         MetricsLogger(job.folder),
         TensorBoardLogger(job.folder),
         SamplePictures(job.folder, job.data, options.pictures_every),
-        Checkpointer(job.folder, options.checkpoint_interval, _notes(job.data)),
+        Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )
     result = fit(
@@ -217,19 +217,24 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         progress=False,
     )
     done = options.diagnostics and result.snapshot.finished
-    if done and isinstance(result.model, HelmholtzMachine):
-        write_diagnostics(job.folder, result.model, job.data)
-        if job.data.schema is not None:
-            write_yardstick(job.folder, result.model, job.data)
+    if done and isinstance(result.model, BitModel):
+        write_end(job.folder, result.model, job.data)
     return result
 
 
-def _notes(data: Dataset) -> dict[str, Any]:
+def write_end(folder: RunFolder, model: BitModel, data: Dataset) -> None:
+    """Write what a report shows of the model in the folder, and what new rows are compared with."""
+    write_diagnostics(folder, model, data)
+    if data.schema is not None:
+        write_yardstick(folder, model, data)
+
+
+def notes_of(data: Dataset) -> dict[str, Any]:
     """What a model's file says beside the model: the schema travels with it."""
     return {} if data.schema is None else {"schema": data.schema.to_dict()}
 
 
-def _clear(folder: RunFolder) -> None:
+def clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
     for name in ("checkpoints", "samples", "tensorboard"):
         shutil.rmtree(folder.path / name, ignore_errors=True)
