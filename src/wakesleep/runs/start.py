@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wakesleep.architecture import MIXTURE
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
@@ -102,6 +103,11 @@ def resume_run(
     if run.config.model == FUNCTION:
         raise UsageError(
             f"{path} trains a model given in Python: go on with ws.fit_run(path, model, data)"
+        )
+    if run.config.model.startswith(MIXTURE):
+        raise UsageError(
+            f"{path} holds a mixture, which is not trained: go on with the runs of its components, "
+            "then mix them again"
         )
     with run.folder.locked():
         snapshot = _newest(run, None)
