@@ -28,9 +28,10 @@ from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.yardstick import write_yardstick
+from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer
 from wakesleep.training.initial import initial_model
-from wakesleep.training.session import FitResult, first_snapshot, fit
+from wakesleep.training.session import FitResult, first_snapshot, fit_model
 from wakesleep.training.snapshot import Snapshot
 
 
@@ -104,7 +105,11 @@ def resume_run(
         raise UsageError(
             f"{path} trains a model given in Python: go on with ws.fit_run(path, model, data)"
         )
-    if run.config.model.startswith(MIXTURE):
+    if extend and run.config.model.startswith(MIXTURE):
+        raise UsageError(
+            f"{path} holds a mixture, which is not trained further: leave --extend out"
+        )
+    if run.config.model.startswith(MIXTURE) and latest_checkpoint(run.folder) is None:
         raise UsageError(
             f"{path} holds a mixture, which is not trained: go on with the runs of its components, "
             "then mix them again"
@@ -144,6 +149,8 @@ def fit_run(
         seed: of everything random.
         options: observers, checkpoints and pictures.
     """
+    if is_automatic(model):
+        raise UsageError("fit_run trains one model: ws.fit(data) or `wakesleep train` choose one")
     chosen, folder = recipe or Recipe(), RunFolder(Path(path))
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
@@ -212,7 +219,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )
-    result = fit(
+    result = fit_model(
         job.model,
         job.data,
         job.config.recipe,

@@ -1,0 +1,230 @@
+"""Training the automatic default's candidates and choosing among them; it knows no folder."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import jax
+
+from wakesleep.data import Dataset
+from wakesleep.data.held_out import held_out_note, hold_out
+from wakesleep.inference.mixing import mix
+from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
+from wakesleep.training.automatic import (
+    COMPANIONS,
+    MINUTES,
+    automatic_candidates,
+    companion,
+    nominal_seconds,
+    order_matters,
+)
+from wakesleep.training.candidate import Candidate
+from wakesleep.training.divergence import DivergenceError
+from wakesleep.training.events import Chosen, Event, Observer, Tried
+from wakesleep.training.initial import initial_model
+from wakesleep.training.progress_bar import TrainingProgress
+from wakesleep.training.session import FitResult, fit_model
+from wakesleep.training.snapshot import validation_key
+from wakesleep.training.validation_score import ValidationScore
+
+INDEPENDENT = "sbn"
+"""A layer without parents: before any training it is what independent columns are."""
+MIXING = 3
+"""Folded into the seed's key for the weights of a mixture."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How a candidate did.
+
+    Attributes:
+        valid_ll: its best validation log-likelihood; None if it diverged.
+        epochs: that were trained.
+        model: gives its parameters.
+    """
+
+    valid_ll: float | None
+    epochs: int
+    model: Callable[[], LatentModel]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was tried, and what was taken.
+
+    Attributes:
+        best: the candidate that did best.
+        tried: every candidate, in order.
+        valid_ll: the validation log-likelihood of the model that was taken.
+        independent: that of independent columns.
+        mixture: the best candidate and its companions in one model, if that is better.
+    """
+
+    best: Candidate
+    tried: tuple[Tried, ...]
+    valid_ll: float
+    independent: float
+    mixture: Mixture | None = None
+
+
+Train = Callable[[Candidate], Trained | None]
+"""Trains a candidate, or finds it trained; None when interrupted."""
+
+
+def choose(
+    data: Dataset, minutes: float | int, seed: int, train: Train, tell: Observer
+) -> Choice | None:
+    """Train the candidates and take the best on the validation rows; None when interrupted.
+
+    `data` has validation rows. What is done here is the same in memory and in a folder.
+    """
+    attempts = _Attempts(data, 60.0 * minutes, train, tell)
+    if not attempts.all_of(automatic_candidates(data, minutes)):
+        return None
+    best, trained = attempts.best()
+    members = attempts.companions(best)
+    if members is None:
+        return None
+    choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
+    mixture = _mixed([trained, *members], data, seed)
+    if mixture is not None:
+        score = ValidationScore(data.valid, best.recipe.validation_samples, validation_key(seed))
+        valid_ll = score(mixture)
+        if valid_ll > choice.valid_ll:
+            choice = replace(choice, valid_ll=valid_ll, mixture=mixture)
+    tell(Chosen(best, choice.valid_ll, choice.independent, _components(choice)))
+    return choice
+
+
+class _Attempts:
+    """Candidates trained one after another, and what that took of the budget."""
+
+    def __init__(self, data: Dataset, seconds: float, train: Train, tell: Observer):
+        self.data, self.left, self.train, self.tell = data, seconds, train, tell
+        self.done: dict[Candidate, Trained] = {}
+
+    def all_of(self, candidates: Sequence[Candidate]) -> bool:
+        """Train them in turn; False when interrupted."""
+        return all(self._one(candidate) for candidate in candidates)
+
+    def companions(self, best: Candidate) -> list[Trained] | None:
+        """Train the best candidate again, as often as the budget is still good for.
+
+        Each is expected to stop when the best one did. None when interrupted.
+        """
+        other_order, members = True, []
+        for number in range(1, COMPANIONS + 1):
+            candidate = companion(best, number, other_order=other_order)
+            if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
+                break
+            if not self._one(candidate):
+                return None
+            members.append(self.done[candidate])
+            other_order = other_order and not order_matters(self.score(best), self.score(candidate))
+        return members
+
+    def _one(self, candidate: Candidate) -> bool:
+        trained = self.train(candidate)
+        if trained is None:
+            return False
+        self.done[candidate] = trained
+        self.left -= nominal_seconds(candidate, self.data, trained.epochs)
+        self.tell(Tried(candidate, trained.valid_ll))
+        return True
+
+    def best(self) -> tuple[Candidate, Trained]:
+        """The one with the best validation log-likelihood."""
+        finished = [one for one in self.done if self.done[one].valid_ll is not None]
+        if not finished:
+            names = ", ".join(one.model for one in self.done)
+            raise DivergenceError(f"every candidate diverged ({names}): give a model of your own")
+        best = max(finished, key=self.score)
+        return best, self.done[best]
+
+    def score(self, candidate: Candidate) -> float:
+        """A candidate's validation log-likelihood; one that diverged comes last."""
+        valid_ll = self.done[candidate].valid_ll
+        return float("-inf") if valid_ll is None else valid_ll
+
+    def tried(self) -> tuple[Tried, ...]:
+        """Every candidate and how it did."""
+        return tuple(Tried(one, trained.valid_ll) for one, trained in self.done.items())
+
+
+def _mixed(members: Sequence[Trained], data: Dataset, seed: int) -> Mixture | None:
+    models = [one.model() for one in members if one.valid_ll is not None]
+    machines = [model for model in models if isinstance(model, HelmholtzMachine)]
+    if len(machines) < 2:
+        return None
+    return mix(machines, data.valid, key=jax.random.fold_in(validation_key(seed), MIXING))
+
+
+def _components(choice: Choice) -> int:
+    return 1 if choice.mixture is None else len(choice.mixture.components)
+
+
+def independent_columns(data: Dataset, seed: int) -> float:
+    """The validation log-likelihood of columns that do not heed each other: the yardstick."""
+    model = initial_model(INDEPENDENT, data, seed=seed)
+    return ValidationScore(data.valid, 1, validation_key(seed))(model)
+
+
+def fit_automatic(
+    data: Dataset,
+    *,
+    minutes: float | int = MINUTES,
+    seed: int = 0,
+    progress: bool | None = None,
+    observers: Sequence[Observer] = (),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> FitResult:
+    """Train the automatic default: a few models, of which the best on validation rows is kept.
+
+    Args:
+        data: with a training set; without a validation set a part of the training rows is held
+            out for the choice (`held_out_count` says how many).
+        minutes: the budget, as arithmetic: no clock is read.
+        seed: of everything random. The same call gives the same bits.
+        progress: show it; None for on a terminal only.
+        observers: functions told of every event of every candidate.
+        should_stop: asked after every compiled call; True interrupts, and the result is that of
+            the candidate under way.
+    """
+    results: dict[Candidate, FitResult] = {}
+    shown = sys.stderr.isatty() if progress is None else progress
+    if not len(data.valid):
+        data = hold_out(data)
+        if shown:
+            print(held_out_note(data), file=sys.stderr)
+    with TrainingProgress(quiet=not shown, as_json=False, epoch_lines=False) as bar:
+        everyone: tuple[Observer, ...] = (*observers, bar)
+
+        def tell(event: Event) -> None:
+            for observer in everyone:
+                observer(event)
+
+        def train(candidate: Candidate) -> Trained | None:
+            try:
+                result = fit_model(
+                    candidate.model,
+                    data,
+                    candidate.recipe,
+                    seed=seed + candidate.seed,
+                    observers=everyone,
+                    should_stop=should_stop,
+                    progress=False,
+                )
+            except DivergenceError:
+                epochs = candidate.recipe.epochs
+                return Trained(None, epochs, lambda: initial_model(candidate.model, data))
+            results[candidate] = result
+            epochs, best = result.snapshot.position.epoch, result.snapshot.best
+            if not result.snapshot.finished:
+                return None
+            return Trained(best.valid_ll, epochs, lambda: result.model)
+
+        choice = choose(data, minutes, seed, train, tell)
+    if choice is None:
+        return list(results.values())[-1]
+    kept = results[choice.best]
+    return kept if choice.mixture is None else replace(kept, model=choice.mixture)
