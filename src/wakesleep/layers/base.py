@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Key
 from wakesleep.kernels import affine_update
 from wakesleep.layers.emission import CERTAIN, Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.layers.order import UnitOrder, unit_order
 from wakesleep.numerics import affine
 from wakesleep.options import Rule
 
@@ -103,6 +104,11 @@ class Layer(eqx.Module):
         −∞ makes a unit that is drawn 1, ∞ makes it 0. The logits can be differentiated with
         respect to the parameters, x held fixed.
         """
+
+    @property
+    def unit_order(self) -> UnitOrder:
+        """In which order the units are drawn: as they stand, unless a kind has an order."""
+        return unit_order(0, self.emission, self.size)
 
     @property
     def size(self) -> int:
