@@ -12,7 +12,7 @@ import numpy as np
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows, decoder_of
-from wakesleep.models import LatentModel
+from wakesleep.models import LatentModel, Mixture
 from wakesleep.recipe import Recipe
 from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch
 from wakesleep.training.divergence import explain_failure
@@ -88,6 +88,11 @@ def fit_model(
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
     chosen = recipe or Recipe()
+    if isinstance(model, Mixture):
+        raise UsageError(
+            "a mixture is made of trained machines: train its components, then put them together "
+            "with ws.mix"
+        )
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
     shown = sys.stderr.isatty() if progress is None else progress
