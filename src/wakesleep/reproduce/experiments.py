@@ -1,8 +1,9 @@
 """The experiments of `wakesleep/experiments/*.toml`, read and checked. No JAX here.
 
 A row trains one or more candidates (architectures times learning rates), keeps the one that did
-best on the validation set, and evaluates that one on the test set. A row with `source` instead
-takes the trained model of another experiment's row and makes a figure of it.
+best on the validation set, and evaluates that one on the test set. The model "auto" leaves the
+candidates to the automatic default. A row with `source` instead takes the trained model of another
+experiment's row and makes a figure of it.
 """
 
 import dataclasses
@@ -17,8 +18,9 @@ from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
 
-KINDS = ("table", "curve", "bias", "test-samples", "samples", "learning-curves")
-FIGURES = KINDS[2:]
+KINDS = ("table", "curve", "arena", "bias", "test-samples", "samples", "learning-curves")
+FIGURES = KINDS[3:]
+AUTOMATIC = ("auto",)
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,14 @@ class Row:
         experiment: the name of the experiment it belongs to.
         name: as the paper writes it; unique in the experiment.
         data: a data set's name.
-        models: architectures to choose from.
+        models: architectures to choose from, or "auto" alone.
+        automatic_minutes: the budget of "auto".
         learning_rates: rates to choose from; empty for the recipe's own.
         recipe: how each candidate is trained.
         samples: K of the final evaluation.
         tolerance: see `log_likelihood`; None to draw all K samples.
         paper_nll: the paper's number, None where it has none.
+        published: the numbers of others on the same data, by who or what.
         minutes: roughly what it takes on two cores, for `--minutes`.
         x: its place on the horizontal axis of a curve.
         line: the curve it belongs to.
@@ -42,17 +46,20 @@ class Row:
         seed: of everything random.
         no_result: what the tables say of it as long as it has no result.
         tried: which other recipes and models it was chosen from, and what they gave.
+        variants: those of them that `--validation` trains and judges again.
     """
 
     experiment: str
     name: str
     data: str = ""
     models: tuple[str, ...] = ()
+    automatic_minutes: float = 5.0
     learning_rates: tuple[float, ...] = ()
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000
     tolerance: float | None = None
     paper_nll: float | None = None
+    published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     minutes: float = 10.0
     x: float | None = None
     line: str | None = None
@@ -60,11 +67,17 @@ class Row:
     seed: int = 0
     no_result: str = "not run"
     tried: str = ""
+    variants: tuple["Row", ...] = ()
 
     @property
     def slug(self) -> str:
         """The name as a file name; unique where the name is."""
         return slug(self.name)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the model is left to the automatic default."""
+        return self.models == AUTOMATIC
 
     def candidates(self) -> dict[str, tuple[str, Recipe]]:
         """Folder name to architecture and recipe."""
@@ -141,7 +154,12 @@ def _experiment(name: str, values: Mapping[str, Any]) -> Experiment:
 def _row(experiment: str, values: Mapping[str, Any], common: Mapping[str, Any]) -> Row:
     chosen = dict(values)
     where = f"{experiment}, row '{chosen['name']}'"
-    recipe = recipe_from_dict({**common, **chosen.pop("recipe", {})}, where)
+    own = {**common, **chosen.pop("recipe", {})}
+    recipe = recipe_from_dict(own, where)
+    variants = chosen.pop("variants", ())
+    chosen["variants"] = tuple(
+        _row(experiment, {**values, "variants": (), **one}, own) for one in variants
+    )
     for name in ("models", "learning_rates", "source"):
         if name in chosen:
             chosen[name] = tuple(chosen[name])
