@@ -9,9 +9,9 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.given import sample_given
 
 KINDS = ("sbn/sbn 2-3", "ar_sbn/sbn 3", "nade/nade 3", "nade(hidden=3)", "sbn")
-COUNT = 8000
+COUNT = 4000
 # Sets of states, single states, and states of which a share is allowed.
-CONDITIONS = ({1: [1, 0, 1]}, {0: [0, 1], 1: [0.25, 1, 0]}, {1: [1, 0.5, 1], 2: [0, 0.5]})
+CONDITIONS = ({1: [1, 0, 1]}, {0: [0, 1], 1: [0.25, 1, 0], 2: [1, 0.5]})
 
 
 def exact(machine, allowed):
@@ -51,7 +51,7 @@ def test_moves_keep_the_distribution_where_samples_are_few(text):
     assert given.effective_samples < 1
     expected, _ = exact(machine, CONDITIONS[0])
     error = np.sqrt(expected * (1 - expected) / COUNT / given.effective_samples)
-    assert np.all(np.abs(frequencies(given.draws) - expected) < 4.5 * error)
+    assert np.all(np.abs(frequencies(given.draws) - expected) < 4.5 * error + 1e-6)
 
 
 def test_conditions_first_in_the_order_are_exact(key):
