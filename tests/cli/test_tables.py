@@ -232,6 +232,32 @@ def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
     assert features[["h1_1", "h1_2", "h1_3"]].to_numpy().std(axis=0).max() > 0.1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "RUN", "NEW", "--out", "there.csv"],
+        ["embed", "RUN", "NEW", "--out", "there.csv"],
+        ["impute", "RUN", "NEW", "--out", "there.csv"],
+        ["sample", "RUN", "--out", "there.csv"],
+        ["evaluate", "RUN", "--out", "there.csv"],
+        ["show", "RUN", "--out", "there.png"],
+        ["report", "RUN", "--out", "there.html"],
+        ["compare", "RUN", "RUN", "--out", "there.svg"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_there_is_not_replaced(words, trained, new_file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / words[-1]).write_text("precious")
+    places = {"RUN": str(trained), "NEW": str(new_file)}
+    assert main([places.get(word, word) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert f"{words[-1]} is there already" in error
+    assert "--overwrite" in error
+    assert error.count("\n") == 1
+    assert (tmp_path / words[-1]).read_text() == "precious"
+
+
 def test_changed_values_are_refused(trained, tmp_path, capsys):
     table = pd.read_csv(trained.parent / "survey.csv", sep=";", dtype=str)
     row = table.index[table["height"].notna()][0]

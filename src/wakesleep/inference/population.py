@@ -12,7 +12,7 @@ from wakesleep.inference.conditions import Conditions
 from wakesleep.inference.resampling import systematic, take
 from wakesleep.models import HelmholtzMachine, Latents
 
-WARM_UP = 2
+WARM_UP = 1
 """Rounds whose weights are not used: they bring unknown units near to what is known."""
 
 ROUNDS = 4
@@ -108,14 +108,15 @@ def expected_bits(
     return model.p[0].emission.mean(logits) if model.p[0].factorial else x
 
 
-def first_rows(
+def dream_rows(
     model: HelmholtzMachine, key: Key[Array, ""], conditions: Conditions, samples: int
-) -> Float[Array, "B K D"]:
-    """Rows from dreamt latents, within what is known."""
+) -> Weighted:
+    """K rows for each from dreamt latents, within what is known, weighted by the evidence."""
     key_h, key_x = jax.random.split(key)
     h = dream_latents(model, key_h, (conditions.template.shape[0], samples))
     pre = model.p[0].preactivations(parents_of(h))
-    return conditions.draw(model.p[0], key_x, pre, samples)[0]
+    x, logits, log_evidence = conditions.draw(model.p[0], key_x, pre, samples)
+    return Weighted(Particles(x, h), log_evidence, expected_bits(model, x, logits))
 
 
 def next_rows(key: Key[Array, ""], weighted: Weighted) -> Float[Array, "B K D"]:
@@ -138,7 +139,7 @@ def weigh(
     """
     key_first, key_warm, key_rounds = jax.random.split(key, 3)
     rounds = rounds_of(model, samples)
-    imputed = first_rows(model, key_first, conditions, samples // rounds)
+    imputed = dream_rows(model, key_first, conditions, samples // rounds).particles.x
 
     def step(imputed: Array, round_key: Key[Array, ""]) -> tuple[Array, Weighted]:
         key_propose, key_next = jax.random.split(round_key)

@@ -22,13 +22,13 @@ from wakesleep.inference.population import weigh, weighted_mean
 from wakesleep.inference.resampling import multinomial, take
 from wakesleep.models import HelmholtzMachine
 
-STAGES = (64, 256)
+STAGES = (64, 128, 256)
 """Samples of the stages before the last."""
 
 MOVED = 32
 """The particles that are moved, of as many or more that were weighted."""
 
-LARGEST_ARRAY = 1 << 22
+LARGEST_ARRAY = 1 << 20
 """Bytes of a block's widest array: what caches hold is faster than what they do not."""
 
 Fields = dict[str, npt.NDArray[Any]]
