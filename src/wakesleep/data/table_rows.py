@@ -29,3 +29,6 @@ class TableRows:
     numbers: dict[str, npt.NDArray[np.int64]]
     digests: dict[str, str]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"TableRows({self.schema!r})"

@@ -22,7 +22,8 @@ from wakesleep.inference.population import (
 )
 from wakesleep.inference.resampling import multinomial, take
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.keys import LikeKey, as_key
+from wakesleep.models import HelmholtzMachine, LatentModel, TableModel
 
 LARGEST_ARRAY = 1 << 26
 """Bytes of a block's widest array."""
@@ -80,17 +81,17 @@ class _Options(NamedTuple):
 
 
 def impute(
-    model: LatentModel,
+    model: LatentModel | TableModel,
     x: Any,
     missing: Any = None,
     samples: int = 500,
     *,
-    key: Key[Array, ""],
+    key: LikeKey,
     draws: int = 10,
     moves: int = 20,
     threshold: float | int = 0.1,
     progress: Progress | None = None,
-) -> Imputation:
+) -> Any:
     """Draw the missing bits of every row from p(x_missing | x_observed), and average them.
 
     K latents are proposed by q from rows whose missing bits were imputed by the model,
@@ -99,11 +100,12 @@ def impute(
     depend on the key and on the rows with missing bits, not on those without.
 
     Args:
-        model: a Helmholtz machine.
+        model: a Helmholtz machine; or a `TableModel`, and the result is then a table like x with
+            the most probable levels, and medians of numbers, in its missing cells.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the imputations considered for each row.
-        key: the randomness.
+        key: the randomness: a seed or a JAX key.
         draws: imputations returned for each row, at most `samples`.
         moves: sweeps of Metropolis moves for rows with a low effective sample size.
         threshold: what is low, as a fraction of `samples`: 0 moves no row, 1 moves them all.
@@ -117,6 +119,9 @@ def impute(
     """
     options = _Options(samples, draws, moves, threshold)
     _check_options(options)
+    key = as_key(key)
+    if isinstance(model, TableModel):
+        return _impute_table(model, x, missing, options, key)
     if not isinstance(model, HelmholtzMachine):
         raise UsageError("impute is for Helmholtz machines, which this model is not")
     if not model.latent_sizes:
@@ -131,6 +136,17 @@ def impute(
         for name, values in imputed.items():
             getattr(result, name)[partial] = values
     return result
+
+
+def _impute_table(
+    model: TableModel, table: Any, missing: Any, options: _Options, key: Key[Array, ""]
+) -> Any:
+    # That room's other half uses this one.
+    from wakesleep.inference.imputed_table import impute_table
+
+    if missing is not None:
+        raise UsageError("cells of a table are missing where they are empty: leave `missing` out")
+    return impute_table(model, table, key=key, **options._asdict())
 
 
 class _Table(NamedTuple):

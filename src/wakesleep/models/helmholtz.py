@@ -1,16 +1,19 @@
 """The Helmholtz machine: a generative network p and an inference network q over binary layers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree, UInt8
+from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep.keys import LikeKey, as_key, generator_of
 from wakesleep.layers import Layer
 from wakesleep.models.base import Draw, LatentModel, Terms
 from wakesleep.models.masked import Masked
+from wakesleep.models.table_model import TableModel
 
 Latents = tuple[Float[Array, "... _"], ...]
 Visible = Float[Array, "... D"] | Masked
@@ -194,9 +197,27 @@ class HelmholtzMachine(LatentModel):
         return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(bias))
 
 
-def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
-    """Draw n vectors of bits from the model."""
-    x, _ = eqx.filter_jit(HelmholtzMachine.dream)(model, key, n)
+def sample(model: LatentModel | TableModel, n: int, *, key: LikeKey, like: Any = None) -> Any:
+    """Draw n rows from a model: bits `[n, D]`, uint8, or a frame from a `TableModel`.
+
+    Args:
+        model: a Helmholtz machine, or one with the schema of its table.
+        n: how many rows.
+        key: the randomness: a seed or a JAX key.
+        like: for a table, a frame whose library and column types the samples get, or the name of
+            a library; pandas, polars or pyarrow otherwise, the first that is installed.
+
+    >>> import jax, wakesleep as ws
+    >>> ws.sample(ws.build("sbn/sbn 2-3", features=4, key=jax.random.key(0)), 5, key=0).shape
+    (5, 4)
+    """
+    chosen = as_key(key)
+    if isinstance(model, TableModel):
+        key_bits, key_within = jax.random.split(chosen)
+        bits = sample(model.model, n, key=key_bits)
+        return model.to_frame(bits, generator_of(key_within), like)
+    assert isinstance(model, HelmholtzMachine)
+    x, _ = eqx.filter_jit(HelmholtzMachine.dream)(model, chosen, n)
     return np.asarray(x, np.uint8)
 
 
