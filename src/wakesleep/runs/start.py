@@ -27,9 +27,10 @@ from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.yardstick import write_yardstick
+from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer
 from wakesleep.training.initial import initial_model
-from wakesleep.training.session import FitResult, first_snapshot, fit
+from wakesleep.training.session import FitResult, first_snapshot, fit_model
 from wakesleep.training.snapshot import Snapshot
 
 
@@ -81,7 +82,7 @@ def start_run(
                     f"{path} holds a run already: --resume {path} continues it, "
                     "--overwrite replaces it"
                 )
-            _clear(folder)
+            clear(folder)
         write_start(folder, config, data)
         return _train(job, None, options or RunOptions())
 
@@ -138,6 +139,8 @@ def fit_run(
         seed: of everything random.
         options: observers, checkpoints and pictures.
     """
+    if is_automatic(model):
+        raise UsageError("fit_run trains one model: ws.fit(data) or `wakesleep train` choose one")
     chosen, folder = recipe or Recipe(), RunFolder(Path(path))
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
@@ -203,10 +206,10 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         MetricsLogger(job.folder),
         TensorBoardLogger(job.folder),
         SamplePictures(job.folder, job.data, options.pictures_every),
-        Checkpointer(job.folder, options.checkpoint_interval, _notes(job.data)),
+        Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )
-    result = fit(
+    result = fit_model(
         job.model,
         job.data,
         job.config.recipe,
@@ -218,18 +221,23 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
     )
     done = options.diagnostics and result.snapshot.finished
     if done and isinstance(result.model, HelmholtzMachine):
-        write_diagnostics(job.folder, result.model, job.data)
-        if job.data.schema is not None:
-            write_yardstick(job.folder, result.model, job.data)
+        write_end(job.folder, result.model, job.data)
     return result
 
 
-def _notes(data: Dataset) -> dict[str, Any]:
+def write_end(folder: RunFolder, model: HelmholtzMachine, data: Dataset) -> None:
+    """Write what a report shows of the model in the folder, and what new rows are compared with."""
+    write_diagnostics(folder, model, data)
+    if data.schema is not None:
+        write_yardstick(folder, model, data)
+
+
+def notes_of(data: Dataset) -> dict[str, Any]:
     """What a model's file says beside the model: the schema travels with it."""
     return {} if data.schema is None else {"schema": data.schema.to_dict()}
 
 
-def _clear(folder: RunFolder) -> None:
+def clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
     for name in ("checkpoints", "samples", "tensorboard"):
         shutil.rmtree(folder.path / name, ignore_errors=True)
