@@ -48,13 +48,14 @@ class Impute:
     rows: int = 10
     """The most rows in the picture, and the images taken where there is no FILE."""
     samples: int = 500
-    """Imputations considered for each row."""
+    """The most imputations weighted for each row."""
     draws: int = 10
     """Imputations kept for each row."""
     moves: int = 20
-    """Sweeps of Metropolis moves for rows with a low effective sample size."""
-    threshold: float = 0.1
-    """What is low, as a fraction of --samples; 1 moves every row, 0 none."""
+    """Sweeps of Metropolis moves for rows with few effective samples; 0 for none."""
+    enough: float = 10
+    """Effective samples that are enough: a row takes more samples, and then moves, while it has
+    fewer."""
     seed: int = 4
     """Of the draws."""
     data: DataFile = None
@@ -87,7 +88,7 @@ class Impute:
                 key=jax.random.key(self.seed),
                 draws=self.draws,
                 moves=self.moves,
-                threshold=self.threshold,
+                enough=self.enough,
                 progress=progress,
             )
         if self.picture and data:
@@ -101,7 +102,7 @@ class Impute:
         from wakesleep.cli.impute_table import ImputeTable
         from wakesleep.runs.table_imputation import TableImputation
 
-        how = TableImputation(self.how, self.samples, self.moves, self.threshold, self.seed)
+        how = TableImputation(self.how, self.samples, self.moves, self.enough, self.seed)
         table = ImputeTable(self.file, self.out, self.unseen, self.quiet, self.json)
         return table.run(run, how)
 

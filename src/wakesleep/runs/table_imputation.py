@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from wakesleep.inference.blocks import Progress
-from wakesleep.inference.imputation import Imputation, impute
+from wakesleep.inference.imputation import ENOUGH, Imputation, impute
 from wakesleep.models import HelmholtzMachine
 from wakesleep.runs.new_rows import NewRows
 from wakesleep.schema import Frame, impute_missing, most_probable
@@ -20,16 +20,16 @@ class TableImputation:
 
     Attributes:
         how: "probable" for the most probable level and the median of numbers, "draw" for a draw.
-        samples: imputations considered for each row.
-        moves: sweeps of Metropolis moves for rows with a low effective sample size.
-        threshold: what is low.
+        samples: the most imputations weighted for each row.
+        moves: sweeps of Metropolis moves for rows with few effective samples.
+        enough: the effective samples that are.
         seed: of the draws.
     """
 
     how: str = "probable"
     samples: int = 500
     moves: int = 20
-    threshold: float | int = 0.1
+    enough: float | int = ENOUGH
     seed: int = 4
 
     def of(
@@ -51,7 +51,7 @@ class TableImputation:
             key=jax.random.key(self.seed),
             draws=1,
             moves=self.moves,
-            threshold=self.threshold,
+            enough=self.enough,
             progress=progress,
         )
         rng: Any = self.seed
