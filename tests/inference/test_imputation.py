@@ -135,7 +135,7 @@ def test_rows_come_out_in_order_whatever_the_blocks(key, monkeypatch):
     seen = []
     monkeypatch.setattr("wakesleep.inference.stages.LARGEST_ARRAY", 4 * 50 * 5 * 3)
     progress = lambda done, total: seen.append((done, total))  # noqa: E731
-    result = impute(machine, rows, mask, samples=50, key=key, progress=progress)
+    result = impute(machine, rows, mask, samples=50, moves=0, key=key, progress=progress)
     assert seen == [(3, 7), (6, 7), (7, 7)]
     assert np.array_equal(result.draws[:, 0, :3], rows[:, :3])
 

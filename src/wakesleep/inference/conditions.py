@@ -37,10 +37,14 @@ class PartialGroup(eqx.Module):
     start: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
 
+    @property
+    def slice(self) -> slice:
+        """Where its units are."""
+        return slice(self.start, self.start + self.size)
+
     def log_allowed(self, logits: Float[Array, "*batch D"]) -> Float[Array, "*batch S"]:
         """log (p(state) · share) of each state, given all units' logits."""
-        own = logits[..., self.start : self.start + self.size]
-        return group_log_probs(own) + self.log_shares
+        return group_log_probs(logits[..., self.slice]) + self.log_shares
 
     def units(self, state: Int[Array, "*batch"]) -> Float[Array, "*batch size"]:
         """A state as the group's units."""
@@ -50,7 +54,10 @@ class PartialGroup(eqx.Module):
 
 
 def group_log_probs(logits: Float[Array, "*batch size"]) -> Float[Array, "*batch S"]:
-    """log p of each state of one group, given its units' logits; see `layers/groups.py`."""
+    """log p of each state of one group, given its units' logits while none of them is 1.
+
+    See `layers/groups.py`.
+    """
     no = jax.nn.log_sigmoid(-logits)
     if logits.shape[-1] == 1:
         return jnp.concatenate([no, jax.nn.log_sigmoid(logits)], axis=-1)
@@ -74,8 +81,8 @@ class Conditions(eqx.Module):
 
     def draw(
         self, layer: Layer, key: Key[Array, ""], pre: Preactivations, samples: int
-    ) -> tuple[Float[Array, "B K D"], Float[Array, "B K D"]]:
-        """K rows for each, from the layer's own conditionals; and every unit's logit.
+    ) -> tuple[Float[Array, "B K D"], Float[Array, "B K D"], Float[Array, "B K"]]:
+        """K rows for each from the layer's own conditionals, every unit's logit, and log evidence.
 
         One pass over the units, and one more for each group with several allowed states: its own
         logits are known when all before it is drawn. The noise is the same in every pass, so what
@@ -84,23 +91,26 @@ class Conditions(eqx.Module):
         key_units, key_groups = jax.random.split(key)
         shape = (self.template.shape[0], samples, self.template.shape[-1])
         template, fixed = jnp.broadcast_to(self.template, shape), self.fixed
+        for group in self.partial:
+            # A group's logits are asked for while none of its units is 1.
+            fixed = fixed.at[..., group.slice].set(True)
         x, logits = layer.draw_unobserved(key_units, template, fixed, pre)
+        log_evidence = jnp.zeros(shape[:2])
         for number, group in enumerate(self.partial):
-            state = jax.random.categorical(
-                jax.random.fold_in(key_groups, number), group.log_allowed(logits)
-            )
-            units = slice(group.start, group.start + group.size)
-            template = template.at[..., units].set(group.units(state))
-            fixed = fixed.at[..., units].set(True)
+            log_allowed = group.log_allowed(logits)
+            log_evidence = log_evidence + jax.nn.logsumexp(log_allowed, axis=-1)
+            state = jax.random.categorical(jax.random.fold_in(key_groups, number), log_allowed)
+            template = template.at[..., group.slice].set(group.units(state))
             x, logits = layer.draw_unobserved(key_units, template, fixed, pre)
-        return x, logits
+        return x, logits, log_evidence + layer.log_prob_observed(x, logits, self.fixed)
 
     def log_evidence(
-        self, layer: Layer, x: Float[Array, "B K D"], logits: Float[Array, "B K D"]
+        self, layer: Layer, x: Float[Array, "B K D"], pre: Preactivations
     ) -> Float[Array, "B K"]:
-        """The logarithm of what the known groups add to a row's weight, given their logits."""
-        total = layer.log_prob_observed(x, logits, self.fixed)
+        """The logarithm of what the known groups add to the weight of rows that are there."""
+        total = layer.log_prob_observed(x, layer.logits(x, pre), self.fixed)
         for group in self.partial:
+            logits = layer.logits(x.at[..., group.slice].set(0.0), pre)
             total = total + jax.nn.logsumexp(group.log_allowed(logits), axis=-1)
         return total
 

@@ -165,10 +165,9 @@ def _move_jointly(
     visible, conditions = target.model.p[0], target.conditions
     key_x, key_accept = jax.random.split(key)
     pre = visible.preactivations(parents_of(proposed))
-    x, logits = conditions.draw(visible, key_x, pre, particles.x.shape[1])
-    before = _logits(target, particles)
-    gain = gain + conditions.log_evidence(visible, x, logits)
-    gain -= conditions.log_evidence(visible, particles.x, before)
+    x, _, log_evidence = conditions.draw(visible, key_x, pre, particles.x.shape[1])
+    before = visible.preactivations(parents_of(particles.h))
+    gain = gain + log_evidence - conditions.log_evidence(visible, particles.x, before)
     return metropolis(_log_uniform(key_accept, gain), gain, Particles(x, proposed), particles)
 
 
@@ -185,7 +184,7 @@ def _move_tail(
     place = jax.random.randint(key_place, x.shape[:-1], 0, x.shape[-1])
     held = conditions.fixed | (starts < place[..., None])
     for group in conditions.partial:
-        held = held.at[..., group.start : group.start + group.size].set(True)
+        held = held.at[..., group.slice].set(True)
     pre = visible.preactivations(parents_of(particles.h))
     proposed, logits = visible.draw_unobserved(key_x, x, held, pre)
     before = _logits(target, particles)
@@ -199,7 +198,7 @@ def _log_held(target: Target, x: Float[Array, "B K D"], logits: Float[Array, "B 
     """log p of fixed units and of groups with allowed states, at the states that they have."""
     held = target.conditions.fixed
     for group in target.conditions.partial:
-        held = held.at[..., group.start : group.start + group.size].set(True)
+        held = held.at[..., group.slice].set(True)
     return target.model.p[0].log_prob_observed(x, logits, held)
 
 

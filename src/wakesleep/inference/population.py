@@ -92,8 +92,8 @@ def propose(
     h, log_q = sample_q_each(model, key_h, imputed)
     visible = model.p[0]
     pre = visible.preactivations(parents_of(h))
-    x, logits = conditions.draw(visible, key_x, pre, imputed.shape[1])
-    log_weights = log_prior(model, h) + conditions.log_evidence(visible, x, logits) - log_q
+    x, logits, log_evidence = conditions.draw(visible, key_x, pre, imputed.shape[1])
+    log_weights = log_prior(model, h) + log_evidence - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
 
 

@@ -70,24 +70,21 @@ class PartialRows(NamedTuple):
         fields: Fields = {}
         tell = _Teller(len(left), progress)
         for number, samples in enumerate(effort.stages):
-            last = samples == effort.samples
-            moves = effort.moves if last else 0
-            stage_key = jax.random.fold_in(key, number)
-            weighted = self._stage(left, _Weigh(samples, effort.draws), stage_key)
+            last = samples == effort.samples and not effort.moves
+            how = _Weigh(samples, effort.draws, 0 if last else effort.enough)
+            weighted = self._stage(left, how, jax.random.fold_in(key, number), tell)
             _put(fields, left, weighted, len(self.bits))
-            few = weighted["effective_samples"] < effort.enough
-            left = left[few & (not last or bool(moves))]
-            tell(len(left))
-        if len(left):
-            samples = min(MOVED, effort.samples)
-            how = _Move(max(samples, effort.draws), effort.draws, effort.moves)
-            moved = self._stage(left, how, jax.random.fold_in(key, len(effort.stages)))
-            _put(fields, left, moved, len(self.bits))
-            tell(0)
+            left = left[weighted["effective_samples"] < how.enough]
+            if not len(left):
+                return fields
+        samples = max(min(MOVED, effort.samples), effort.draws)
+        moving = _Move(samples, effort.draws, effort.moves)
+        moved = self._stage(left, moving, jax.random.fold_in(key, len(effort.stages)), tell)
+        _put(fields, left, moved, len(self.bits))
         return fields
 
     def _stage(
-        self, rows: npt.NDArray[np.intp], how: "_Weigh | _Move", key: Key[Array, ""]
+        self, rows: npt.NDArray[np.intp], how: "_Stage", key: Key[Array, ""], tell: "_Teller"
     ) -> Fields:
         """What is known of these rows after one stage."""
 
@@ -98,24 +95,29 @@ class PartialRows(NamedTuple):
             fields = how(self.model, block_key, jnp.asarray(x), jnp.asarray(missing))
             fields = jax.tree.map(np.asarray, fields)
             fields["probabilities"] = np.where(missing, fields["probabilities"], x)
+            tell(how.finished(fields)[: len(block)].sum())
             return fields
 
         return Blocks(len(rows), _block_rows(self.model, how.samples, len(rows))).map(of)
 
 
 class _Weigh(NamedTuple):
-    """Weighted samples alone."""
+    """Weighted samples alone; a row with enough effective ones needs nothing more."""
 
     samples: int
     draws: int
+    enough: float | int
 
     def __call__(self, model: HelmholtzMachine, *rows: Any) -> dict[str, Array]:
         key, x, missing = rows
-        return _weighted_fields(model, key, x, missing, self)
+        return _weighted_fields(model, key, x, missing, (self.samples, self.draws))
+
+    def finished(self, fields: Fields) -> npt.NDArray[np.bool_]:
+        return fields["effective_samples"] >= self.enough
 
 
 class _Move(NamedTuple):
-    """Weighted samples, then sweeps of moves."""
+    """Weighted samples, then sweeps of moves: the end for every row."""
 
     samples: int
     draws: int
@@ -125,16 +127,23 @@ class _Move(NamedTuple):
         key, x, missing = rows
         return _moved_fields(model, key, x, missing, self)
 
+    def finished(self, fields: Fields) -> npt.NDArray[np.bool_]:
+        return fields["moved"]
 
-class _Teller(NamedTuple):
-    """Tells how many rows need no more."""
 
-    total: int
-    progress: Progress | None
+_Stage = _Weigh | _Move
 
-    def __call__(self, left: int) -> None:
-        if self.progress and left < self.total:
-            self.progress(self.total - left, self.total)
+
+class _Teller:
+    """Counts the rows that need no more, and tells."""
+
+    def __init__(self, total: int, progress: Progress | None):
+        self.done, self.total, self.progress = 0, total, progress
+
+    def __call__(self, finished: int) -> None:
+        self.done += int(finished)
+        if self.progress and finished:
+            self.progress(self.done, self.total)
 
 
 def _put(fields: Fields, rows: npt.NDArray[np.intp], new: Fields, total: int) -> None:
@@ -151,12 +160,13 @@ def _weighted_fields(
     key: Key[Array, ""],
     x: UInt8[Array, "B D"],
     missing: Bool[Array, "B D"],
-    how: _Weigh,
+    how: tuple[int, int],
 ) -> dict[str, Array]:
+    samples, draws = how
     key_weigh, key_resample = jax.random.split(key)
     conditions = observed(x.astype(jnp.float32), missing)
-    weighted = weigh(model, key_weigh, conditions, how.samples)
-    chosen = multinomial(key_resample, weighted.log_weights)[:, : how.draws]
+    weighted = weigh(model, key_weigh, conditions, samples)
+    chosen = multinomial(key_resample, weighted.log_weights)[:, :draws]
     rows = len(x)
     return {
         "draws": take(weighted.particles.x, chosen).astype(jnp.uint8),

@@ -4,6 +4,10 @@
 `Schema.decode` go to bits and back, and `to_native` gives a frame like the one that came in.
 """
 
+from wakesleep.schema.column_conditions import ColumnCondition as ColumnCondition
+from wakesleep.schema.column_conditions import allowed_states as allowed_states
+from wakesleep.schema.column_conditions import decode_given as decode_given
+from wakesleep.schema.column_conditions import parse_given as parse_given
 from wakesleep.schema.columns import Column as Column
 from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
@@ -11,6 +15,7 @@ from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame
 from wakesleep.schema.independent import IndependentColumns as IndependentColumns
 from wakesleep.schema.inference import infer_schema as infer_schema
+from wakesleep.schema.latent_classes import LatentClasses as LatentClasses
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
 from wakesleep.schema.numbers import NumberColumn as NumberColumn
