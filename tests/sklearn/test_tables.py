@@ -1,6 +1,6 @@
 """Tables in, tables out: what the estimator makes of frames and of arrays that are no bits."""
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from tests.oracle import exact_log_likelihood
+import wakesleep as ws
+from tests.models.groups import independent_log_prob
 from wakesleep.schema import infer_schema
 from wakesleep.sklearn import HelmholtzMachineDensity
 
@@ -52,9 +53,8 @@ def test_the_score_is_the_exact_density_in_the_columns_own_units():
     density = HelmholtzMachineDensity("sbn", max_iter=1, random_state=0).fit(complete)
     schema = infer_schema(complete)
     encoded = schema.encode(complete)
-    bits = jnp.asarray(encoded.bits, jnp.float32)
-    exact = np.asarray(exact_log_likelihood(density.model_, bits))
-    exact = exact + schema.log_measure(encoded).sum(1)
+    exact = independent_log_prob(density.model_.p[0].b, schema.groups, encoded.bits)
+    exact += schema.log_measure(encoded).sum(1)
     np.testing.assert_allclose(density.score_samples(complete), exact, rtol=1e-4)
     # Another unit of a column is another density, by the logarithm of the ratio.
     in_metres = complete.assign(height=complete.height / 100)
@@ -172,6 +172,61 @@ def test_features_come_as_frames_when_asked(fitted, library):
     assert type(features) is type(as_library(library))
     assert list(features.columns) == density.get_feature_names_out().tolist()
     np.testing.assert_array_equal(features.to_numpy(), fitted.transform(FRAME))
+
+
+def test_samples_keep_conditions(fitted):
+    drawn = fitted.sample(40, given={"region": ["north", "west"], "age": (30, 40)})
+    assert drawn.dtypes.to_dict() == FRAME.dtypes.to_dict()
+    assert set(drawn.region) <= {"north", "west"}
+    assert drawn.age.between(30, 40).all()
+    assert set(drawn.answer) == {"yes", "no"}
+    with pytest.raises(ValueError, match="no column 'regoin'; did you mean 'region'"):
+        fitted.sample(2, given="regoin=north")
+
+
+def test_the_surprise_of_a_cell_is_its_log_probability_given_the_others():
+    complete = FRAME.dropna()
+    # Columns are independent here, so that cells do not heed each other and add up to their row.
+    density = HelmholtzMachineDensity("sbn", max_iter=1, random_state=0).fit(complete)
+    cells = density.surprise(complete)
+    assert cells.index.equals(complete.index)
+    assert cells.columns.tolist() == complete.columns.tolist()
+    np.testing.assert_allclose(cells.sum(1), density.score_samples(complete), rtol=1e-4)
+    array = np.column_stack([complete.height, np.arange(len(complete)) % 2, np.ones(len(complete))])
+    array[0, 0] = np.nan
+    numbers = clone(density).fit(array).surprise(array)
+    assert numbers.shape == array.shape
+    assert np.isnan(numbers).sum() == 1 + len(array)
+    assert np.isnan(numbers[:, 2]).all()
+
+
+@pytest.mark.parametrize("architecture", ["nade(hidden=4)", "sbn"])
+def test_models_without_latents_work_in_every_method(architecture):
+    density = HelmholtzMachineDensity(**{**TINY, "architecture": architecture}).fit(FRAME)
+    assert np.isfinite(density.score(FRAME))
+    assert not density.impute(FRAME).isna().any(axis=None)
+    assert density.surprise(FRAME).isna().sum().to_dict() == FRAME.isna().sum().to_dict()
+    assert density.sample(4, given="answer=yes").answer.eq("yes").all()
+    features = density.transform(FRAME)
+    assert features.shape == (60, density.schema_.units)
+    assert len(density.get_feature_names_out()) == density.schema_.units
+    seen = ~FRAME.isna().any(axis=1).to_numpy()
+    expected = density.schema_.encode(FRAME).bits
+    np.testing.assert_array_equal(features[seen], expected[seen])
+    # A missing group's probabilities add up to one.
+    gaps = features[~seen].sum(1) - expected[~seen].sum(1)
+    np.testing.assert_allclose(gaps, 1, atol=1e-4)
+
+
+def test_the_automatic_model_is_that_of_every_door():
+    data = ws.load_dataset(FRAME, split=None)
+    expected = ws.fit(data, minutes=0.01, seed=3, progress=False).model
+    density = HelmholtzMachineDensity(minutes=0.01, random_state=3).fit(FRAME)
+    assert density.architecture_ == ws.describe(expected)
+    pairs = zip(jax.tree.leaves(density.model_), jax.tree.leaves(expected), strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
+    passes = density.n_iter_
+    assert density.partial_fit(FRAME).n_iter_ == passes + 1
 
 
 def test_partial_fit_goes_on_with_the_first_rows_schema():

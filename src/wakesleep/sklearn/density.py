@@ -1,7 +1,7 @@
 """A Helmholtz machine that scikit-learn can fit, search, pipe and pickle."""
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
 import jax
@@ -13,10 +13,10 @@ from sklearn.base import (
     DensityMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from wakesleep.architecture import describe
 from wakesleep.errors import UsageError
 from wakesleep.inference.posterior import Inferred, infer_rows
 from wakesleep.models import HelmholtzMachine, TableModel
@@ -24,12 +24,20 @@ from wakesleep.recipe import Recipe
 from wakesleep.sklearn.estimator_input import (
     Given,
     encode_rows,
-    given,
     make_dataset,
     only_training,
+    read_x,
 )
-from wakesleep.sklearn.estimator_output import impute_given, sample_like, visible_means
-from wakesleep.sklearn.passes import Passes, recipe_of
+from wakesleep.sklearn.estimator_output import (
+    impute_given,
+    sample_frame,
+    surprise_given,
+    visible_means,
+)
+from wakesleep.sklearn.estimator_parameters import CONSTRAINTS
+from wakesleep.sklearn.passes import Passes, begin, draw_seed, recipe_of
+from wakesleep.training import FitResult
+from wakesleep.training.automatic import AUTO, MINUTES
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,8 +55,13 @@ class HelmholtzMachineDensity(
 
     Parameters
     ----------
-    architecture : str, default="sbn/sbn 10-30"
-        Kinds of layers of p and q and the sizes of the latent layers, top first.
+    architecture : str, default="auto"
+        Kinds of layers of p and q and the sizes of the latent layers, top first, such as
+        "sbn/sbn 10-30". With "auto" a few models are trained, and the best on held-out rows is
+        kept; it has recipes of its own, and the parameters from `max_iter` to `patience` are for
+        architectures that are named, and for `partial_fit`.
+    minutes : float > 0, default=2.0
+        The budget of "auto", counted as arithmetic and not by a clock.
     max_iter : int >= 1, default=30
         Passes over the training rows.
     samples : int >= 1, default=5
@@ -85,6 +98,8 @@ class HelmholtzMachineDensity(
     ----------
     model_ : wakesleep.LatentModel
         The trained model of the bits.
+    architecture_ : str
+        What it is, in the notation of `architecture`.
     schema_ : wakesleep.schema.Schema
         What the columns are.
     n_iter_ : int
@@ -110,27 +125,13 @@ class HelmholtzMachineDensity(
     ['answer', 'age']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "architecture": [str],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "samples": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-        "patience": [Interval(Integral, 0, None, closed="left")],
-        "inference_samples": [Interval(Integral, 1, None, closed="left")],
-        "columns": [Mapping, None],
-        "unseen": [StrOptions({"error", "missing"})],
-        "binarize": [Real, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
     def __init__(
         self,
-        architecture: str = "sbn/sbn 10-30",
+        architecture: str = AUTO,
         *,
+        minutes: float = MINUTES,
         max_iter: int = 30,
         samples: int = 5,
         batch_size: int = 100,
@@ -146,6 +147,7 @@ class HelmholtzMachineDensity(
         verbose: bool = False,
     ):
         self.architecture = architecture
+        self.minutes = minutes
         self.max_iter = max_iter
         self.samples = samples
         self.batch_size = batch_size
@@ -163,7 +165,7 @@ class HelmholtzMachineDensity(
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on rows: a frame, an array or a sparse matrix; y is ignored."""
         self._validate_params()
-        x = given(self, X, self.binarize, reset=True)
+        x = read_x(self, X, self.binarize, reset=True)
         self.seed_ = draw_seed(self.random_state)
         self._begin(
             x, self.validation_fraction, recipe_of(self.get_params(), self.max_iter, "cosine")
@@ -177,10 +179,11 @@ class HelmholtzMachineDensity(
         """
         self._validate_params()
         begun = hasattr(self, "model_")
-        x = given(self, X, self.binarize, reset=not begun)
+        x = read_x(self, X, self.binarize, reset=not begun)
         recipe = recipe_of(self.get_params(), 1, "constant")
         if begun:
-            self._train(only_training(self._rows(x)[0]), recipe)
+            data = only_training(self._rows(x)[0])
+            self._keep(*self._passes.go_on(data, recipe, shown=bool(self.verbose)))
         else:
             self.seed_ = draw_seed(self.random_state)
             self._begin(x, 0.0, recipe)
@@ -193,7 +196,7 @@ class HelmholtzMachineDensity(
         reals per unit of their column. A missing cell adds nothing.
         """
         check_is_fitted(self)
-        rows, log_measure = self._rows(given(self, X, self.binarize, reset=False))
+        rows, log_measure = self._rows(read_x(self, X, self.binarize, reset=False))
         return self._infer(rows).log_likelihood + log_measure
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -207,23 +210,37 @@ class HelmholtzMachineDensity(
         with probabilities where a cell is missing.
         """
         check_is_fitted(self)
-        rows, _ = self._rows(given(self, X, self.binarize, reset=False))
+        rows, _ = self._rows(read_x(self, X, self.binarize, reset=False))
         if self.model_.latent_sizes:
             return self._infer(rows).means
         key = jax.random.key(self.seed_)
         return visible_means(self._table_model, rows, self.inference_samples, key)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+    def surprise(self, X: Any) -> Any:
+        """log p of every cell given the others of its row, in nats: low where a cell is odd.
+
+        A frame of numbers where X is a frame, else `[N, n_features]`; NaN where a cell is missing
+        or its column is no part of the model. In the columns' own units, as `score_samples`.
+        """
+        check_is_fitted(self)
+        x, key = read_x(self, X, self.binarize, reset=False), jax.random.key(self.seed_)
+        options = {"samples": self.inference_samples, "unseen": self.unseen}
+        return surprise_given(x, self._table_model, key, options)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, given: Any = None) -> Any:
         """Draw rows like those of `fit`: a frame of the same library and types, or an array.
 
         random_state None is the estimator's own. Columns that were left out, such as identifiers,
-        are no part of a frame, and NaN in an array.
+        are no part of a frame, and NaN in an array. `given` are conditions that the rows keep:
+        `{"region": "north", "age": (30, 40)}`, or `"region=north,age=30..40"`; a list allows
+        several levels.
         """
         check_is_fitted(self)
         if not isinstance(n_samples, Integral) or n_samples < 1:
             raise UsageError(f"n_samples is {n_samples!r}, but it must be a count of 1 or more")
         seed = draw_seed(self.random_state if random_state is None else random_state)
-        return sample_like(self._form, self._table_model, int(n_samples), jax.random.key(seed))
+        key = jax.random.key(seed)
+        return self._form.give(sample_frame(self._table_model, int(n_samples), key, given))
 
     def impute(self, X: Any, *, how: str = "probable") -> Any:
         """Impute missing cells, given the others of their row; all else stays as it is.
@@ -241,7 +258,7 @@ class HelmholtzMachineDensity(
         X_imputed : frame of the same library and types, or ndarray
         """
         check_is_fitted(self)
-        x = given(self, X, self.binarize, reset=False)
+        x = read_x(self, X, self.binarize, reset=False)
         key = jax.random.fold_in(jax.random.key(self.seed_), 1)
         options = {"samples": self.inference_samples, "how": how, "unseen": self.unseen}
         return impute_given(x, self._table_model, key, options)
@@ -272,18 +289,9 @@ class HelmholtzMachineDensity(
         order = np.random.default_rng(self.seed_).permutation(len(x))
         data, self.schema_ = make_dataset(x, self.columns, order[: int(held_out * len(x))])
         self._form = x.form.without_index()
-        self._passes = Passes.begin(self.architecture, data, recipe, self.seed_)
-        self._train(data, recipe)
+        self._keep(*begin(self.get_params(), data, recipe, self.seed_))
 
-    def _train(self, data: Any, recipe: Recipe) -> None:
-        result, self._passes = self._passes.go_on(data, recipe, shown=bool(self.verbose))
+    def _keep(self, result: FitResult, passes: Passes) -> None:
+        self._passes, self.history_, self.n_iter_ = passes, result.history, passes.done
         self.model_ = cast(HelmholtzMachine, result.model)
-        self.history_ = result.history
-        self.n_iter_ = self._passes.done
-
-
-def draw_seed(random_state: Any) -> int:
-    """A whole number is the seed itself, as everywhere else in the package."""
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+        self.architecture_ = describe(self.model_)

@@ -62,7 +62,7 @@ class Given:
         return read_array(self.bits[:], self.form.names)
 
 
-def given(estimator: Any, X: Any, threshold: float | None, *, reset: bool) -> Given:
+def read_x(estimator: Any, X: Any, threshold: float | None, *, reset: bool) -> Given:
     """Check X and read it; `reset` where a fit begins.
 
     The columns of a frame are found by their names if the estimator was fitted to a frame that has

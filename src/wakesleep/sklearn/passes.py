@@ -1,11 +1,15 @@
 """Training in passes over rows that may come in parts."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
+
+from sklearn.utils import check_random_state
 
 from wakesleep.data import Dataset
 from wakesleep.recipe import Recipe
-from wakesleep.training import FitResult, first_snapshot, fit, initial_model
+from wakesleep.training import FitResult, first_snapshot, fit, fit_automatic, initial_model
+from wakesleep.training.automatic import is_automatic
 from wakesleep.training.snapshot import Best, Position, Snapshot
 
 
@@ -23,12 +27,6 @@ class Passes:
     seed: int
     done: int = 0
 
-    @classmethod
-    def begin(cls, architecture: str, data: Dataset, recipe: Recipe, seed: int) -> "Passes":
-        """Parameters to start from."""
-        model = initial_model(architecture, data, recipe, seed)
-        return cls(first_snapshot(model, data, recipe, seed), seed)
-
     def go_on(self, data: Dataset, recipe: Recipe, *, shown: bool) -> tuple[FitResult, "Passes"]:
         """Train on these rows with the parameters and the optimiser that are there."""
         # Passes already done are counted, so that a further one has other noise.
@@ -36,6 +34,19 @@ class Passes:
         model = self.snapshot.arrays.state.model
         result = fit(model, data, recipe, seed=self.seed, resume=start, progress=shown)
         return result, Passes(result.snapshot, self.seed, self.done + len(result.history))
+
+
+def begin(
+    parameters: dict[str, Any], data: Dataset, recipe: Recipe, seed: int
+) -> tuple[FitResult, Passes]:
+    """Train an estimator's architecture by a recipe, or the automatic model by its own."""
+    shown = bool(parameters["verbose"])
+    if is_automatic(parameters["architecture"]):
+        result = fit_automatic(data, minutes=parameters["minutes"], seed=seed, progress=shown)
+        return result, Passes(result.snapshot, seed, len(result.history))
+    model = initial_model(parameters["architecture"], data, recipe, seed)
+    start = Passes(first_snapshot(model, data, recipe, seed), seed)
+    return start.go_on(data, recipe, shown=shown)
 
 
 def recipe_of(parameters: dict[str, Any], epochs: int, schedule: Any) -> Recipe:
@@ -49,3 +60,10 @@ def recipe_of(parameters: dict[str, Any], epochs: int, schedule: Any) -> Recipe:
         patience=int(parameters["patience"]),
         schedule=schedule,
     )
+
+
+def draw_seed(random_state: Any) -> int:
+    """A whole number is the seed itself, as everywhere else in the package."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
