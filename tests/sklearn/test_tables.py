@@ -191,7 +191,7 @@ def test_the_surprise_of_a_cell_is_its_log_probability_given_the_others():
     cells = density.surprise(complete)
     assert cells.index.equals(complete.index)
     assert cells.columns.tolist() == complete.columns.tolist()
-    np.testing.assert_allclose(cells.sum(1), density.score_samples(complete), rtol=1e-4)
+    np.testing.assert_allclose(cells.sum(axis=1), density.score_samples(complete), rtol=1e-4)
     array = np.column_stack([complete.height, np.arange(len(complete)) % 2, np.ones(len(complete))])
     array[0, 0] = np.nan
     numbers = clone(density).fit(array).surprise(array)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from wakesleep.cli.run_options import DataFile
+from wakesleep.cli.run_options import DataFile, Overwrite, check_new
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Impute:
     how: Literal["probable", "draw"] = "probable"
     """For a table: probable is each cell's most probable level, or a number's median; draw is
     one draw of the row's missing cells together."""
+    beside: bool = False
+    """For a table: also write columns NAME.probability behind imputed levels, and NAME.low and
+    NAME.high behind imputed numbers, between which nine of ten draws lie."""
     unseen: Literal["error", "missing"] = "error"
     """For a table: refuse levels that training never saw, or take such cells for missing."""
     picture: Path | None = None
@@ -59,6 +62,7 @@ class Impute:
     seed: int = 4
     """Of the draws."""
     data: DataFile = None
+    overwrite: Overwrite = False
     quiet: bool = False
     """No progress."""
     json: bool = False
@@ -72,6 +76,7 @@ class Impute:
         from wakesleep.inference.imputation import impute
         from wakesleep.runs.loading import load_run
 
+        check_new(self.out, self.picture, overwrite=self.overwrite)
         run = load_run(self.run_folder, self.data)
         if run.schema is not None:
             return self._impute_table(run)
@@ -102,7 +107,9 @@ class Impute:
         from wakesleep.cli.impute_table import ImputeTable
         from wakesleep.runs.table_imputation import TableImputation
 
-        how = TableImputation(self.how, self.samples, self.moves, self.enough, self.seed)
+        how = TableImputation(
+            self.how, self.samples, self.moves, self.enough, self.seed, self.beside
+        )
         table = ImputeTable(self.file, self.out, self.unseen, self.quiet, self.json)
         return table.run(run, how)
 

@@ -95,7 +95,7 @@ class PartialRows(NamedTuple):
             fields = how(self.model, block_key, jnp.asarray(x), jnp.asarray(missing))
             fields = jax.tree.map(np.asarray, fields)
             fields["probabilities"] = np.where(missing, fields["probabilities"], x)
-            tell(how.finished(fields)[: len(block)].sum())
+            tell(int(how.finished(fields)[: len(block)].sum()))
             return fields
 
         return Blocks(len(rows), _block_rows(self.model, how.samples, len(rows))).map(of)
@@ -141,7 +141,7 @@ class _Teller:
         self.done, self.total, self.progress = 0, total, progress
 
     def __call__(self, finished: int) -> None:
-        self.done += int(finished)
+        self.done += finished
         if self.progress and finished:
             self.progress(self.done, self.total)
 

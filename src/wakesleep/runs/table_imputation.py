@@ -11,7 +11,7 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.inference.imputation import ENOUGH, Imputation, impute
 from wakesleep.models import HelmholtzMachine
 from wakesleep.runs.new_rows import NewRows
-from wakesleep.schema import Frame, impute_missing, most_probable
+from wakesleep.schema import Frame, impute_missing, most_probable, with_certainty
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class TableImputation:
         moves: sweeps of Metropolis moves for rows with few effective samples.
         enough: the effective samples that are.
         seed: of the draws.
+        beside: whether columns with probabilities and intervals are added.
     """
 
     how: str = "probable"
@@ -31,6 +32,7 @@ class TableImputation:
     moves: int = 20
     enough: float | int = ENOUGH
     seed: int = 4
+    beside: bool = False
 
     def of(
         self, model: HelmholtzMachine, new: NewRows, progress: Progress | None = None
@@ -62,4 +64,8 @@ class TableImputation:
         drawn = new.schema.decode(bits, rng, tails=False)
         absent = [cells for cells in drawn.cells if cells.name not in new.frame]
         table = impute_missing(new.frame, drawn)
-        return dataclasses.replace(table, cells=(*table.cells, *absent)), imputed
+        table = dataclasses.replace(table, cells=(*table.cells, *absent))
+        if self.beside:
+            gaps = ~new.encoded.observed
+            table = with_certainty(table, new.schema, gaps, (bits, imputed.probabilities))
+        return table, imputed

@@ -272,7 +272,10 @@ class HelmholtzMachineDensity(
 
     @property
     def _n_features_out(self) -> int:
-        return sum(self.model_.latent_sizes) or self.schema_.units
+        latents = sum(self.model_.latent_sizes)
+        # A mixture's means have its components' probabilities in front.
+        components = len(getattr(self.model_, "components", ()))
+        return latents + components if latents else self.schema_.units
 
     @property
     def _table_model(self) -> TableModel:

@@ -43,7 +43,9 @@ def begin(
     shown = bool(parameters["verbose"])
     if is_automatic(parameters["architecture"]):
         result = fit_automatic(data, minutes=parameters["minutes"], seed=seed, progress=shown)
-        return result, Passes(result.snapshot, seed, len(result.history))
+        # Further passes are by the recipe of the parameters, with an optimiser of its own.
+        start = first_snapshot(result.snapshot.arrays.best, data, recipe, seed)
+        return result, Passes(start, seed, len(result.history))
     model = initial_model(parameters["architecture"], data, recipe, seed)
     start = Passes(first_snapshot(model, data, recipe, seed), seed)
     return start.go_on(data, recipe, shown=shown)
