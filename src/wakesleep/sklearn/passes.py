@@ -44,8 +44,8 @@ def begin(
     if is_automatic(parameters["architecture"]):
         result = fit_automatic(data, minutes=parameters["minutes"], seed=seed, progress=shown)
         # Further passes are by the recipe of the parameters, with an optimiser of its own.
-        start = first_snapshot(result.snapshot.arrays.best, data, recipe, seed)
-        return result, Passes(start, seed, len(result.history))
+        further = first_snapshot(result.snapshot.arrays.best, data, recipe, seed)
+        return result, Passes(further, seed, len(result.history))
     model = initial_model(parameters["architecture"], data, recipe, seed)
     start = Passes(first_snapshot(model, data, recipe, seed), seed)
     return start.go_on(data, recipe, shown=shown)
