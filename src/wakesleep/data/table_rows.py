@@ -34,3 +34,6 @@ class TableRows:
     cell_measure: npt.NDArray[np.float64]
     raw_digests: dict[str, str]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"TableRows({self.schema!r})"

@@ -13,7 +13,8 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.inference.responsibilities import impute_components
 from wakesleep.inference.rows import checked_rows
 from wakesleep.inference.stages import Effort, PartialRows
-from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
+from wakesleep.keys import LikeKey, as_key
+from wakesleep.models import HelmholtzMachine, LatentModel, Mixture, TableModel
 
 ENOUGH = 10
 """Effective samples that are enough for a row, unless said."""
@@ -57,17 +58,17 @@ class Imputation:
 
 
 def impute(
-    model: LatentModel,
+    model: LatentModel | TableModel,
     x: Any,
     missing: Any = None,
     samples: int = 500,
     *,
-    key: Key[Array, ""],
+    key: LikeKey,
     draws: int = 10,
     moves: int = 20,
     enough: float | int = ENOUGH,
     progress: Progress | None = None,
-) -> Imputation:
+) -> Any:
     """Draw the missing bits of every row from p(x_missing | x_observed), and average them.
 
     K latents are proposed by q from rows whose missing bits were imputed by the model,
@@ -78,11 +79,12 @@ def impute(
 
     Args:
         model: a Helmholtz machine, or a mixture of them: its components impute by themselves, and
-            are weighed by their p̂(x_observed).
+            are weighed by their p̂(x_observed). With a `TableModel` the result is a table like x
+            with the most probable levels, and medians of numbers, in its missing cells.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the most imputations weighted for each row.
-        key: the randomness.
+        key: the randomness: a seed or a JAX key.
         draws: imputations returned for each row, at most `samples`.
         moves: sweeps of Metropolis moves for rows with a low effective sample size; 0 for none.
         enough: the effective samples that are enough. A row starts with few samples, and goes on
@@ -97,6 +99,9 @@ def impute(
     """
     effort = Effort(samples, draws, moves, enough)
     _check_effort(effort)
+    key = as_key(key)
+    if isinstance(model, TableModel):
+        return _impute_table(model, x, missing, effort, key)
     if isinstance(model, Mixture):
         alone = functools.partial(
             impute,
@@ -118,6 +123,17 @@ def impute(
         for name, values in rows.impute(effort, key, progress).items():
             getattr(result, name)[partial] = values
     return result
+
+
+def _impute_table(
+    model: TableModel, table: Any, missing: Any, effort: Effort, key: Key[Array, ""]
+) -> Any:
+    # That module uses this one.
+    from wakesleep.inference.imputed_table import impute_table
+
+    if missing is not None:
+        raise UsageError("cells of a table are missing where they are empty: leave `missing` out")
+    return impute_table(model, table, key=key, **effort._asdict())
 
 
 def _as_observed(bits: npt.NDArray[np.uint8], draws: int) -> Imputation:
