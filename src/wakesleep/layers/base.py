@@ -125,6 +125,10 @@ class Layer(eqx.Module):
         """The kind's own options, with which `create` would make this layer's shape again."""
         return {name: getattr(self, name) for name in self.option_rules}
 
+    def place(self, unit: int) -> int:
+        """When a unit is drawn: its place in the layer's order."""
+        return self.unit_order.place(unit)
+
     def with_bias(self, bias: Float[Array, " D"]) -> "Layer":
         """The same layer with its output bias replaced."""
         return eqx.tree_at(lambda layer: layer.bias, self, bias)

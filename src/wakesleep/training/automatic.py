@@ -43,7 +43,7 @@ MORE_DECAY = 4
 
 COMPANIONS = 4
 """At most so many further trainings of the best candidate, to be mixed with it."""
-ORDER_MATTERS = 0.015
+ORDER_MATTERS = 0.01
 """By this share of its log-likelihood the best is better than with its columns in another order:
 then the columns are a sequence, and further trainings keep their order."""
 
