@@ -1,0 +1,109 @@
+"""Our defaults on people's tables, beside what they have at hand.
+
+    python -m benchmarks.tables [--part likelihood ...] [--tables titanic ...] [--splits 5]
+
+Each number is kept in results/benchmarks/tables/measured.jsonl as it arrives: started again, the
+benchmark goes on where it was. At the end, or with --summary at any time, a JSON file is written for
+each part, with intervals over the splits, and docs/benchmarks-tables.md from these.
+"""
+
+import argparse
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+
+from benchmarks.machine import RESULTS
+from benchmarks.tables import features, imputation, likelihood, outliers, synthetic
+from benchmarks.tables.page import DOCS, write_page
+from benchmarks.tables.record import Job, Key, NotApplicableError, Row, Store
+from benchmarks.tables.sources import SOURCES
+from benchmarks.tables.summary import write_summaries
+from wakesleep import provenance
+
+PARTS = {
+    "likelihood": likelihood,
+    "imputation": imputation,
+    "outliers": outliers,
+    "features": features,
+    "synthetic": synthetic,
+}
+FOLDER = RESULTS / "tables"
+
+
+def keys(options: argparse.Namespace) -> Iterator[Key]:
+    """What is asked for; split after split, so that what is there early is there for all tables."""
+    for split in range(options.splits):
+        for name in options.part or PARTS:
+            part = PARTS[name]
+            for table in part.TABLES:
+                if table in (options.tables or part.TABLES):
+                    for method in part.METHODS:
+                        if method in (options.methods or part.METHODS):
+                            yield Key(name, table, split, method)
+
+
+def measure(key: Key, minutes: float) -> Row:
+    """A line for the file: the numbers, or why there are none."""
+    source = SOURCES[key.table]
+    job = Job(key.table, source.load(), source.target, key.split, key.method, minutes)
+    row: Row = {**key._asdict(), "rows": len(job.frame)}
+    began = time.monotonic()
+    try:
+        row["values"] = PARTS[key.part].measure(job)
+    except NotApplicableError as error:
+        row["not_asked"] = str(error)
+    row["seconds"] = round(time.monotonic() - began, 2)
+    row["commit"] = provenance.commit()
+    if key.method == "ours":
+        row["minutes"] = minutes
+        # Each table has shapes of its own: what was compiled for them is of no more use.
+        jax.clear_caches()
+    return row
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", nargs="+", choices=tuple(PARTS), help="all by default")
+    parser.add_argument("--tables", nargs="+", choices=tuple(SOURCES), help="all by default")
+    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="all by default")
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=2.0, help="for one training of ours")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the results")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the page")
+    parser.add_argument("--summary", action="store_true", help="measure nothing more")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    store = Store(options.folder / "measured.jsonl")
+    failed = 0 if options.summary else measure_all(options, store)
+    write_summaries(store.rows(), PARTS, options.folder)
+    write_page(options.folder, options.docs)
+    if failed:
+        raise SystemExit(f"{failed} measurements failed; start again to try them again")
+
+
+def measure_all(options: argparse.Namespace, store: Store) -> int:
+    """Measure what is not there yet; how many could not be."""
+    done, failed = store.done(), 0
+    for key in keys(options):
+        if key in done:
+            continue
+        try:
+            row = measure(key, options.minutes)
+        except Exception:
+            # One peer that fails on one table must not cost a night: it is said, and tried again.
+            traceback.print_exc()
+            failed += 1
+            continue
+        store.add(row)
+        print(*key, row.get("values") or row["not_asked"], f"{row['seconds']} s", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    main()
