@@ -13,7 +13,8 @@ from wakesleep.recipe import Recipe
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
-from wakesleep.runs.selection import Candidate, RateChoice, select
+from wakesleep.runs.rate_choice import RateChoice
+from wakesleep.runs.selection import CandidateRun, select
 from wakesleep.training.divergence import DivergenceError
 
 CONFIG = RunConfig(DataConfig("bars"), "sbn/sbn 3", 0, Recipe(epochs=2, average=0.0))
@@ -72,11 +73,11 @@ def test_all_diverged_is_an_error(tmp_path):
         choice.run(BARE)
     with pytest.raises(DivergenceError, match="every candidate"):
         choice.run(BARE)
-    assert choice.unfinished()
+    assert choice.folder.unfinished()
 
 
 def test_an_interrupted_choice_trains_no_further_candidate(tmp_path):
-    candidates = {name: Candidate(RunFolder(tmp_path / name), CONFIG) for name in ("a", "b")}
+    candidates = {name: CandidateRun(RunFolder(tmp_path / name), CONFIG) for name in ("a", "b")}
     assert select(candidates, StopAfter(1).options) is None
     assert not (tmp_path / "b").exists()
     # Bars of one seed and one config: both candidates are the same, and the first is as good.

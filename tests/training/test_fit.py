@@ -16,7 +16,7 @@ from wakesleep.evaluation import log_likelihood
 from wakesleep.inference.rows import unpack
 from wakesleep.recipe import Recipe
 from wakesleep.training import DivergenceError, fit
-from wakesleep.training.batches import epoch_blocks
+from wakesleep.training.batches import Batches
 from wakesleep.training.events import EpochDone, Finished, Interrupted, Started, Stepped
 from wakesleep.training.optimisers import MOMENTUM, build_optimiser
 from wakesleep.training.schedule import learning_rates
@@ -103,21 +103,36 @@ def test_events_tell_the_story_in_order(model, bars):
 
 def test_every_example_is_seen_in_every_epoch():
     rows = np.arange(103, dtype=np.uint8)[:, None]
-    blocks = list(epoch_blocks(PackedBits(rows, 8), batch_size=10, seed=0, epoch=3))
+    batches = Batches(PackedBits(rows, 8), batch_size=10, seed=0, steps=11)
+    blocks = list(batches.epoch(3))
     shown = np.concatenate([block.rows[: block.steps].ravel() for block in blocks])
     assert shown.size == 110
     assert set(shown) == set(range(103))
-    other = next(epoch_blocks(PackedBits(rows, 8), batch_size=10, seed=0, epoch=4))
+    other = next(batches.epoch(4))
     assert not np.array_equal(other.rows, blocks[0].rows)
 
 
 def test_an_epoch_can_be_taken_up_in_the_middle(monkeypatch):
     monkeypatch.setattr("wakesleep.training.batches.STEPS_PER_CALL", 4)
     data = PackedBits(np.arange(100, dtype=np.uint8)[:, None], 8)
-    blocks = list(epoch_blocks(data, 10, seed=0, epoch=0))
+    batches = Batches(data, 10, seed=0, steps=10)
+    blocks = list(batches.epoch(0))
     assert [(block.first, block.steps) for block in blocks] == [(0, 4), (4, 4), (8, 2)]
-    rest = list(epoch_blocks(data, 10, seed=0, epoch=0, start=4))
+    rest = list(batches.epoch(0, start=4))
     assert all(np.array_equal(a.rows, b.rows) for a, b in zip(blocks[1:], rest, strict=True))
+
+
+@pytest.mark.parametrize("steps", [4, 25])
+def test_epochs_of_any_length_walk_through_the_same_passes(steps):
+    data = PackedBits(np.arange(95, dtype=np.uint8)[:, None], 8)
+    passes, epochs = Batches(data, 10, seed=2, steps=10), Batches(data, 10, seed=2, steps=steps)
+    blocks = [block for number in range(4) for block in epochs.epoch(number)]
+    assert [block.steps for block in blocks] == [steps] * 4
+    numbers = np.concatenate([block.numbers for block in blocks])
+    expected = [next(passes.epoch(number)).numbers for number in range(-(-len(numbers) // 10))]
+    np.testing.assert_array_equal(numbers, np.concatenate(expected)[: len(numbers)])
+    rows = np.concatenate([block.rows for block in blocks])
+    np.testing.assert_array_equal(rows[..., 0], numbers)
 
 
 @pytest.mark.parametrize("features", [1, 7, 8, 9, 64])

@@ -12,7 +12,7 @@ from wakesleep.cli import main
 from wakesleep.data import Dataset, GreyRows, PackedBits, load_dataset, pack_dataset
 from wakesleep.runs.config import DataConfig, RunConfig, read_config
 from wakesleep.training import fit
-from wakesleep.training.batches import epoch_blocks, epoch_order
+from wakesleep.training.batches import Batches, pass_order
 from wakesleep.training.events import Interrupted
 from wakesleep.training.validation_score import ValidationScore
 
@@ -45,7 +45,7 @@ def test_training_from_a_mapped_file_is_training_from_memory(model, bars, tmp_pa
 
 @pytest.mark.parametrize("examples", [1, 2, 100, 1001])
 def test_the_order_takes_four_bytes_an_example_and_is_numpy_s(examples):
-    order = epoch_order(examples, seed=3, epoch=5)
+    order = pass_order(examples, seed=3, number=5)
     assert order.itemsize == 4
     expected = np.random.default_rng((3, 5)).permutation(examples)
     np.testing.assert_array_equal(order, expected)
@@ -53,8 +53,8 @@ def test_the_order_takes_four_bytes_an_example_and_is_numpy_s(examples):
 
 def test_the_last_minibatch_is_filled_up_with_the_first_rows():
     data = PackedBits(np.arange(7, dtype=np.uint8)[:, None], 8)
-    (block,) = epoch_blocks(data, batch_size=4, seed=0, epoch=0)
-    order = epoch_order(7, 0, 0)
+    (block,) = Batches(data, batch_size=4, seed=0, steps=2).epoch(0)
+    order = pass_order(7, 0, 0)
     assert block.rows.ravel().tolist() == [*order, order[0]]
 
 
@@ -80,7 +80,7 @@ def test_every_epoch_shows_new_bits_of_the_same_grey_rows(greys):
 
 
 def shown_in(table, seed, epoch):
-    (block,) = epoch_blocks(table, 25, seed, epoch)
+    (block,) = Batches(table, 25, seed, steps=4).epoch(epoch)
     return np.unpackbits(block.rows.reshape(100, -1), axis=1, count=table.features)
 
 

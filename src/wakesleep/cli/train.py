@@ -2,13 +2,13 @@
 
 import json
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from wakesleep.cli.name_value import name_and_value
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.table_options import TableWords, table_choices
 from wakesleep.data import DEFAULT_SPLIT
@@ -18,6 +18,8 @@ from wakesleep.recipe_files import load_recipe
 from wakesleep.runs.config import DataConfig, RunConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wakesleep.data import Dataset
     from wakesleep.runs.start import RunOptions
 
@@ -53,8 +55,11 @@ class Train:
     """For a table: the first row has values, not names."""
     encoding: str | None = None
     """For a table: of the characters of a text file, utf-8 unless given."""
-    model: str = "sbn/sbn 10-50-100"
-    """P/Q top-...-bottom in the paper's notation, as in "sbn/nade 10-200-200"."""
+    model: str = "auto"
+    """auto: chosen by the data, within --minutes. Or P/Q top-...-bottom in the paper's notation, as
+    in "sbn/nade 10-200-200"; the options from --recipe to --patience are for such a model."""
+    minutes: float | None = None
+    """With --model auto: the budget, 2 unless given; counted as arithmetic, not by a clock."""
     recipe: str = "default"
     """A named recipe (default, paper) or a TOML file of recipe fields."""
     epochs: int | None = None
@@ -102,7 +107,6 @@ class Train:
     def run(self) -> int:
         """Train, choose a learning rate, or resume."""
         from wakesleep.runs.interruption import stop_on_interrupt
-        from wakesleep.runs.selection import RateChoice
         from wakesleep.runs.start import RunOptions
         from wakesleep.training.progress_bar import TrainingProgress
 
@@ -110,7 +114,10 @@ class Train:
             if given and not self.resume:
                 raise UsageError(f"--{name} goes with --resume RUN")
         path = self.resume or self.out or self._default_folder()
-        progress = TrainingProgress(quiet=self.quiet, as_json=self.json)
+        door = self._door(path)
+        progress = TrainingProgress(
+            quiet=self.quiet, as_json=self.json, epoch_lines=door != self._choose_model
+        )
         with progress, stop_on_interrupt() as stop:
             options = RunOptions(
                 (progress,),
@@ -120,8 +127,59 @@ class Train:
                 self.diagnostics,
                 self._show,
             )
-            choosing = RateChoice(path).unfinished() if self.resume else len(self._rates()) > 1
-            return self._choose(path, options) if choosing else self._train(path, options)
+            return door(path, options)
+
+    def _door(self, path: Path) -> "Callable[[Path, RunOptions], int]":
+        """What is to be done: train a model, or choose a model or a learning rate."""
+        from wakesleep.runs.automatic_choice import AutomaticChoice
+        from wakesleep.runs.selection import ChoiceFolder
+
+        if self.resume:
+            if AutomaticChoice(path).unfinished():
+                return self._choose_model
+            return self._choose_rate if ChoiceFolder(path).unfinished() else self._train
+        if self._automatic():
+            return self._choose_model
+        return self._choose_rate if len(self._rates()) > 1 else self._train
+
+    def _automatic(self) -> bool:
+        """Whether the model is chosen by the data; then there is nothing to say of its recipe."""
+        if self.model.strip().lower() != "auto":
+            if self.minutes is not None:
+                raise UsageError("--minutes goes with --model auto: others have --epochs")
+            return False
+        recipe = "" if self.recipe == "default" else self.recipe
+        names = ("epochs", "estimator", "samples", "batch_size", "learning_rate", "patience")
+        values = {"recipe": recipe, **{name: getattr(self, name) for name in names}}
+        values |= {"wake_q": self.wake_q, "sleep_q": self.sleep_q}
+        given = [name for name, value in values.items() if value not in (None, "", ())]
+        if given:
+            raise UsageError(
+                f"--{given[0].replace('_', '-')} goes with a --model of your own, as in --model "
+                '"sbn/sbn 10-50-100": the automatic one has its own recipes'
+            )
+        return True
+
+    def _choose_model(self, path: Path, options: "RunOptions") -> int:
+        from wakesleep.data.held_out import held_out_note
+        from wakesleep.runs.automatic_choice import AutomaticChoice
+        from wakesleep.training.automatic import MINUTES
+
+        choice = AutomaticChoice(path)
+        if self.extend:
+            raise UsageError(f"{path} is still choosing a model: resume it first")
+        if not self.resume:
+            minutes = MINUTES if self.minutes is None else self.minutes
+            data = choice.prepare(self._config(), minutes, overwrite=self.overwrite)
+            options.on_data(data)
+            if choice.config().data.held_out and not (self.quiet or self.json):
+                print(held_out_note(data), file=sys.stderr)
+        chosen = choice.run(options, self.moved)
+        if chosen is None:
+            return self._interrupted(path)
+        record = {"run": str(path), "finished": True, "model": chosen.best.model}
+        self._say({**record, "valid_ll": chosen.valid_ll}, f"trained {path}")
+        return 0
 
     def _show(self, data: "Dataset") -> None:
         """What the columns of a table are taken for, before anything is learnt of them."""
@@ -151,15 +209,16 @@ class Train:
             self._say(record, f"trained {path}{score}")
         return 0
 
-    def _choose(self, path: Path, options: "RunOptions") -> int:
+    def _choose_rate(self, path: Path, options: "RunOptions") -> int:
         from wakesleep.runs.folder import RunFolder
-        from wakesleep.runs.selection import RateChoice
+        from wakesleep.runs.rate_choice import RateChoice
 
         choice = RateChoice(path)
         if self.extend:
             raise UsageError(f"{path} is still choosing a learning rate: resume it first")
         if not self.resume:
-            options.on_data(choice.prepare(self._config(), self._rates()))
+            data = choice.prepare(self._config(), self._rates(), overwrite=self.overwrite)
+            options.on_data(data)
         scores = choice.run(options, self.moved)
         if not scores:
             return self._interrupted(path)
@@ -209,7 +268,7 @@ class Train:
         short = {"samples": self.samples, "wake_q": self.wake_q, "sleep_q": self.sleep_q}
         given = {name: value for name, value in short.items() if value is not None}
         options = {name: float(v) if isinstance(v, bool) else v for name, v in given.items()}
-        return options | dict(_option(words) for words in self.estimator)
+        return options | dict(name_and_value(words, "estimator") for words in self.estimator)
 
     def _default_folder(self) -> Path:
         name = f"{Path(self.data).stem}-{self.model}-seed{self.seed}"
@@ -224,14 +283,3 @@ class Train:
 
 def _score(valid_ll: float | None) -> str:
     return "diverged" if valid_ll is None else f"{valid_ll:.3f}"
-
-
-def _option(words: str) -> tuple[str, Any]:
-    """`samples=5` as a name and a value: a number or true or false if it reads as one."""
-    name, equals, text = (part.strip() for part in words.partition("="))
-    if not (name and equals and text):
-        raise UsageError(f"--estimator takes NAME=VALUE, not '{words}'")
-    try:
-        return name, tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name, text

@@ -99,7 +99,7 @@ class HelmholtzMachine(LatentModel):
             bits = jnp.broadcast_to(bits, (x.x.shape[0], samples, self.features))
             bits, logits = layer.draw_unobserved(drawn_key, bits, seen, pre)
         first = layer.log_prob_observed(bits, logits, seen)
-        above = (*h[1:], jnp.zeros(0))
+        above = (*h, jnp.zeros(0))[1:]
         rest = [p.log_prob(v, y) for p, v, y in zip(self.p[1:], h, above, strict=True)]
         return (first, *rest)
 

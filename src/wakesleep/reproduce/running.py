@@ -12,7 +12,7 @@ from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
 from wakesleep.runs.run_evaluation import RunEvaluation
-from wakesleep.runs.selection import Candidate, select
+from wakesleep.runs.selection import CandidateRun, select
 from wakesleep.runs.start import RunOptions
 from wakesleep.training.events import Observer
 
@@ -72,7 +72,7 @@ def train_row(
     """Train whatever candidate is not trained yet, and choose."""
     path, chosen = store.run_path(row), row.candidates()
     candidates = {
-        name: Candidate(
+        name: CandidateRun(
             RunFolder(path if len(chosen) == 1 else path / name),
             RunConfig(DataConfig(row.data), model, row.seed, recipe),
         )

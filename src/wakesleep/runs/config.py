@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
+from wakesleep.data.held_out import hold_out
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
@@ -32,7 +33,8 @@ class DataConfig:
     `valid` and `test` are further files; without them a single table is split by the
     fractions `split` with seed `split_seed`. `binarise` is for files of grey values: "dynamic",
     or a threshold from 0 to 1. `columns` and `table` are for tables with a schema: what columns
-    are, and the options of the schema and of reading.
+    are, and the options of the schema and of reading. With `held_out`, validation rows are taken
+    from the training rows.
     """
 
     source: str = "digits"
@@ -43,6 +45,7 @@ class DataConfig:
     binarise: str | None = None
     columns: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
+    held_out: bool | None = None
 
     def load(self, schema: "Schema | None" = None) -> Dataset:
         """The data set; a table's rows by this schema, if it has one already."""
@@ -51,7 +54,8 @@ class DataConfig:
         names = ("valid", "test", "binarise", "columns", "table")
         more: dict[str, Any] = {name: getattr(self, name) for name in names} | {"schema": schema}
         options = {name: value for name, value in more.items() if value is not None}
-        return load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
+        data = load_dataset(self.source, split=self.split, seed=self.split_seed, **options)
+        return hold_out(data) if self.held_out else data
 
     def resolved(self) -> "DataConfig":
         """The same with absolute paths, so that a later command finds the files from anywhere."""

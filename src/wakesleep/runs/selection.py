@@ -1,4 +1,4 @@
-"""Choosing among candidates by the validation log-likelihood, learning rates among them."""
+"""Choosing among runs by the validation log-likelihood."""
 
 import dataclasses
 import json
@@ -6,28 +6,29 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
-from wakesleep.errors import UsageError
+from wakesleep.errors import DataError, UsageError
 from wakesleep.runs.checkpoints import RunProgress, latest_checkpoint, read_progress
 from wakesleep.runs.config import RunConfig
-from wakesleep.runs.diagnostics import diagnostics_of
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
-from wakesleep.runs.start import RunOptions, resume_run, start_run, write_start
+from wakesleep.runs.start import RunOptions, clear, resume_run, start_run, write_start
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.session import FitResult
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A run that is, or will be, trained in a folder."""
+class CandidateRun:
+    """A run that is, or will be, trained in a folder; with its data, where they are at hand."""
 
     folder: RunFolder
     config: RunConfig
+    data: Dataset | None = None
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,16 @@ class Selection:
     valid_ll: dict[str, float | None]
 
 
-def select(candidates: Mapping[str, Candidate], options: RunOptions) -> Selection | None:
+def select(candidates: Mapping[str, CandidateRun], options: RunOptions) -> Selection | None:
     """Train whatever is not trained yet and choose the best; None when interrupted.
 
     A candidate that diverges loses, and is not trained again: its folder says so. The candidates
     keep no diagnostics.
     """
-    options = dataclasses.replace(options, diagnostics=False)
     for candidate in candidates.values():
-        if options.should_stop() or not _train(candidate, options):
+        if not train_candidate(candidate, options):
             return None
-        # What was compiled keeps some 500 memory maps per candidate; Linux allows 65,530 in all.
-        jax.clear_caches()
-    progress = {name: _progress_at_end(each.folder) for name, each in candidates.items()}
+    progress = {name: progress_at_end(each.folder) for name, each in candidates.items()}
     scores = {name: each.best.valid_ll if each else None for name, each in progress.items()}
     finished = [name for name, each in progress.items() if each]
     if not finished:
@@ -64,7 +62,7 @@ def select(candidates: Mapping[str, Candidate], options: RunOptions) -> Selectio
     return Selection(max(finished, key=lambda name: _rank(scores[name])), scores)
 
 
-def _progress_at_end(folder: RunFolder) -> RunProgress | None:
+def progress_at_end(folder: RunFolder) -> RunProgress | None:
     """Of a run that came to its end; None of one that diverged before."""
     path = latest_checkpoint(folder)
     progress = None if path is None or folder.diverged_path.exists() else read_progress(path)
@@ -76,8 +74,16 @@ def _rank(valid_ll: float | None) -> float:
     return float("-inf") if valid_ll is None else valid_ll
 
 
-def _train(candidate: Candidate, options: RunOptions) -> bool:
+def train_candidate(candidate: CandidateRun, options: RunOptions) -> bool:
     """Start a run or go on with it, to its end or until it diverges; False when interrupted."""
+    options = dataclasses.replace(options, diagnostics=False)
+    finished = not options.should_stop() and _train(candidate, options)
+    # What was compiled keeps some 500 memory maps per candidate; Linux allows 65,530 in all.
+    jax.clear_caches()
+    return finished
+
+
+def _train(candidate: CandidateRun, options: RunOptions) -> bool:
     folder, config = candidate.folder, candidate.config
     result: FitResult | None
     if folder.config_path.exists() and folder.config() != config:
@@ -86,7 +92,7 @@ def _train(candidate: Candidate, options: RunOptions) -> bool:
         return True
     try:
         if folder.config_path.exists():
-            result = resume_run(folder.path, options)
+            result = resume_run(folder.path, options, data=candidate.data)
         else:
             result = start_run(folder.path, config, options)
     except DivergenceError as error:
@@ -96,8 +102,8 @@ def _train(candidate: Candidate, options: RunOptions) -> bool:
 
 
 @dataclass(frozen=True)
-class RateChoice:
-    """A folder of runs that differ in their learning rate alone, and then the best of them.
+class ChoiceFolder:
+    """A folder of runs of which the best is kept, whatever they differ in.
 
     Every candidate is a run folder of its own under `candidates/`. When all are trained the
     best one's files are copied up, which makes the folder itself a run folder, and
@@ -115,48 +121,43 @@ class RateChoice:
         """Whether the folder holds a choice that was not made yet; after that it is a run's."""
         return self.candidates.is_dir() and not RunFolder(self.path).config_path.exists()
 
-    def prepare(self, config: RunConfig, rates: tuple[float, ...]) -> Dataset:
-        """Lay out a candidate for every rate, so that `run` can start or go on; gives the data."""
-        if len(set(rates)) != len(rates):
-            raise UsageError("the learning rates to choose from must differ")
-        if RunFolder(self.path).config_path.exists() or self.candidates.exists():
-            raise UsageError(f"{self.path} holds a run already: --resume {self.path} continues it")
-        data = config.data.load()
-        if not len(data.valid):
-            raise UsageError("choosing a learning rate needs a validation set")
-        config = dataclasses.replace(config, data=config.data.resolved())
-        recipes = {rate: dataclasses.replace(config.recipe, learning_rate=rate) for rate in rates}
-        for rate, recipe in recipes.items():
-            folder = RunFolder(self.candidates / f"rate-{rate:g}")
-            write_start(folder, dataclasses.replace(config, recipe=recipe), data)
-        return data
+    def check_free(self, *, overwrite: bool = False) -> None:
+        """Refuse a folder that holds something already, or remove it."""
+        taken = RunFolder(self.path).config_path.exists() or self.candidates.exists()
+        if taken and not overwrite:
+            raise UsageError(
+                f"{self.path} holds a run already: --resume {self.path} continues it, "
+                "--overwrite replaces it"
+            )
+        if taken:
+            clear(RunFolder(self.path))
+            shutil.rmtree(self.candidates, ignore_errors=True)
 
-    def run(self, options: RunOptions, data: str | Path | None = None) -> dict[float, float | None]:
-        """Train whatever is not trained yet and keep the best; every rate's score.
+    def runs(self) -> dict[str, RunFolder]:
+        """The candidates that are there, by name."""
+        return {path.name: RunFolder(path) for path in sorted(self.candidates.iterdir())}
 
-        Empty when interrupted. `data` is where the data are now, if not where they were.
-        """
-        folders = {path.name: RunFolder(path) for path in sorted(self.candidates.iterdir())}
-        if data is not None:
-            for run in [load_run(folder.path, data) for folder in folders.values()]:
-                write_start(run.folder, run.config, run.data)
-        candidates = {name: Candidate(each, each.config()) for name, each in folders.items()}
-        selection = select(candidates, options)
-        if selection is None:
-            return {}
-        valid_ll = {
-            each.config.recipe.learning_rate: selection.valid_ll[name]
-            for name, each in candidates.items()
-        }
-        write_atomically(self.path / "choice.json", json.dumps(valid_ll, indent=2).encode())
-        self._keep(folders[selection.best])
-        if options.diagnostics:
-            diagnostics_of(load_run(self.path))
-        return valid_ll
+    def move_data(self, data: str | Path) -> None:
+        """Note in every candidate that the data are at another place now."""
+        for run in [load_run(folder.path, data) for folder in self.runs().values()]:
+            write_start(run.folder, run.config, run.data)
 
-    def _keep(self, best: RunFolder) -> None:
+    def read_choice(self) -> dict[str, Any]:
+        """What `write_choice` wrote; nothing where there is none yet."""
+        path = self.path / "choice.json"
+        try:
+            values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} cannot be read ({error})") from None
+        return values if isinstance(values, dict) else {}
+
+    def write_choice(self, values: Mapping[Any, Any]) -> None:
+        """How each candidate did."""
+        write_atomically(self.path / "choice.json", json.dumps(values, indent=2).encode())
+
+    def keep(self, name: str) -> None:
         """Copy the best run up; its config comes last and says that the rest is there."""
-        own = RunFolder(self.path)
+        best, own = RunFolder(self.candidates / name), RunFolder(self.path)
         shutil.copytree(best.checkpoints, own.checkpoints, dirs_exist_ok=True)
         for source, target in (
             (best.metrics_path, own.metrics_path),

@@ -27,9 +27,10 @@ from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.yardstick import write_yardstick
+from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer
 from wakesleep.training.initial import initial_model
-from wakesleep.training.session import FitResult, first_snapshot, fit
+from wakesleep.training.session import FitResult, first_snapshot, fit_model
 from wakesleep.training.snapshot import Snapshot
 
 
@@ -81,7 +82,7 @@ def start_run(
                     f"{path} holds a run already: --resume {path} continues it, "
                     "--overwrite replaces it"
                 )
-            _clear(folder)
+            clear(folder)
         write_start(folder, config, data)
         return _train(job, None, options or RunOptions())
 
@@ -138,6 +139,8 @@ def fit_run(
         seed: of everything random.
         options: observers, checkpoints and pictures.
     """
+    if is_automatic(model):
+        raise UsageError("fit_run trains one model: ws.fit(data) or `wakesleep train` choose one")
     chosen, folder = recipe or Recipe(), RunFolder(Path(path))
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
@@ -206,7 +209,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         Checkpointer(job.folder, options.checkpoint_interval, _notes(job.data)),
         *options.observers,
     )
-    result = fit(
+    result = fit_model(
         job.model,
         job.data,
         job.config.recipe,
@@ -216,12 +219,18 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         should_stop=options.should_stop,
         progress=False,
     )
-    done = options.diagnostics and result.snapshot.finished
-    if done and isinstance(result.model, HelmholtzMachine):
-        write_diagnostics(job.folder, result.model, job.data)
-        if job.data.schema is not None:
-            write_yardstick(job.folder, result.model, job.data)
+    if options.diagnostics and result.snapshot.finished:
+        write_extras(job.folder, result.model, job.data)
     return result
+
+
+def write_extras(folder: RunFolder, model: LatentModel, data: Dataset) -> None:
+    """Keep what a report shows of a trained machine, and what a table's new rows are held to."""
+    if not isinstance(model, HelmholtzMachine):
+        return
+    write_diagnostics(folder, model, data)
+    if data.schema is not None:
+        write_yardstick(folder, model, data)
 
 
 def _notes(data: Dataset) -> dict[str, Any]:
@@ -229,7 +238,7 @@ def _notes(data: Dataset) -> dict[str, Any]:
     return {} if data.schema is None else {"schema": data.schema.to_dict()}
 
 
-def _clear(folder: RunFolder) -> None:
+def clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
     for name in ("checkpoints", "samples", "tensorboard"):
         shutil.rmtree(folder.path / name, ignore_errors=True)

@@ -1,7 +1,8 @@
-"""Minibatches of rows, in an order that depends on the seed and the epoch alone."""
+"""Minibatches of rows, in an order that depends on the seed and their place in the run alone."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -30,50 +31,90 @@ class BatchBlock(NamedTuple):
     steps: int
 
 
-def steps_per_epoch(examples: int, batch_size: int) -> int:
-    """Steps that show every example at least once."""
-    return -(-examples // batch_size)
+def steps_per_epoch(examples: int, batch_size: int, epoch_updates: int = 0) -> int:
+    """Those that were asked for; or as many as show every example at least once."""
+    return epoch_updates or -(-examples // batch_size)
 
 
-def epoch_blocks(
-    data: Table, batch_size: int, seed: int, epoch: int, start: int = 0
-) -> Iterator[BatchBlock]:
-    """The epoch's minibatches from step `start` on.
+@dataclass(frozen=True)
+class Batches:
+    """A training set's minibatches: one pass over its rows after another, cut into epochs.
 
-    Every example is seen; the last minibatch is filled up with the permutation's first rows.
-    Rows are gathered block by block, each while the one before it is trained on: of data that is
-    mapped from a file only the permutation, four bytes a row, and two blocks are in memory.
+    In a pass every example is seen; its last minibatch is filled up with the permutation's first
+    rows. An epoch of as many steps as a pass is that pass; shorter and longer ones go on where the
+    epoch before them stopped.
+
+    Attributes:
+        data: the training rows.
+        batch_size: rows per step.
+        seed: of the permutations.
+        steps: in an epoch.
     """
-    blocks = _gathered(data, batch_size, seed, epoch, start)
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, blocks, None)
-        while block := coming.result():
+
+    data: Table
+    batch_size: int
+    seed: int
+    steps: int
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[BatchBlock]:
+        """The epoch's minibatches from step `start` on.
+
+        Rows are gathered block by block, each while the one before it is trained on: of data that
+        is mapped from a file only the permutation, four bytes a row, and two blocks are in memory.
+        """
+        blocks = self._gathered(epoch, start)
+        with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(next, blocks, None)
-            yield block
+            while block := coming.result():
+                coming = reader.submit(next, blocks, None)
+                yield block
+
+    def _gathered(self, epoch: int, start: int) -> Iterator[BatchBlock]:
+        capacity = min(self.steps, STEPS_PER_CALL)
+        passes = _Passes(self.data, self.batch_size, self.seed)
+        for first in range(start, self.steps, capacity):
+            count = min(capacity, self.steps - first)
+            numbers, chosen = passes.steps(epoch * self.steps + first, count)
+
+            def blocked(leaf: np.ndarray, count: int = count) -> np.ndarray:
+                block = np.zeros((capacity, self.batch_size, *leaf.shape[1:]), leaf.dtype)
+                block[:count] = leaf.reshape(count, self.batch_size, *leaf.shape[1:])
+                return block
+
+            yield BatchBlock(jax.tree.map(blocked, chosen), blocked(numbers), first, count)
 
 
-def _gathered(
-    data: Table, batch_size: int, seed: int, epoch: int, start: int
-) -> Iterator[BatchBlock]:
-    steps = steps_per_epoch(len(data), batch_size)
-    order = epoch_order(len(data), seed, epoch)
-    capacity = min(steps, STEPS_PER_CALL)
-    for first in range(start, steps, capacity):
-        count = min(capacity, steps - first)
-        places = np.arange(first * batch_size, (first + count) * batch_size)
-        numbers = order.take(places, mode="wrap")
-        chosen = data.epoch_rows(numbers, seed, epoch)
+class _Passes:
+    """Steps counted over all passes; keeps the permutation of the pass it looked at last."""
 
-        def blocked(leaf: np.ndarray, count: int = count) -> np.ndarray:
-            block = np.zeros((capacity, batch_size, *leaf.shape[1:]), leaf.dtype)
-            block[:count] = leaf.reshape(count, batch_size, *leaf.shape[1:])
-            return block
+    def __init__(self, data: Table, batch_size: int, seed: int):
+        self.data, self.batch_size, self.seed = data, batch_size, seed
+        self.length = steps_per_epoch(len(data), batch_size)
+        self.number = -1
+        self.order = np.zeros(0, np.int32)
 
-        yield BatchBlock(jax.tree.map(blocked, chosen), blocked(numbers), first, count)
+    def steps(self, first: int, count: int) -> tuple[np.ndarray, Any]:
+        """The rows' numbers and the rows of some steps, minibatch after minibatch."""
+        parts = []
+        while count:
+            number, place = divmod(first, self.length)
+            taken = min(count, self.length - place)
+            parts.append(self._within(number, place, taken))
+            first, count = first + taken, count - taken
+        if len(parts) == 1:
+            return parts[0]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+    def _within(self, number: int, place: int, count: int) -> tuple[np.ndarray, Any]:
+        if number != self.number:
+            self.number, self.order = number, pass_order(len(self.data), self.seed, number)
+        places = np.arange(place * self.batch_size, (place + count) * self.batch_size)
+        numbers = self.order.take(places, mode="wrap")
+        return numbers, self.data.epoch_rows(numbers, self.seed, number)
 
 
-def epoch_order(examples: int, seed: int, epoch: int) -> np.ndarray:
+def pass_order(examples: int, seed: int, number: int) -> np.ndarray:
     """A permutation of the examples, in as few bytes as their number allows."""
     order = np.arange(examples, dtype=np.int32 if examples < 2**31 else np.int64)
-    np.random.default_rng((seed, epoch)).shuffle(order)
+    np.random.default_rng((seed, number)).shuffle(order)
     return order

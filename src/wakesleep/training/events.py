@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from wakesleep.training.candidate import Candidate
 from wakesleep.training.snapshot import Snapshot
 
 
@@ -77,5 +78,28 @@ class Finished:
     stopped_early: bool
 
 
-Event = Started | Stepped | EpochDone | Interrupted | Finished
+@dataclass(frozen=True)
+class Tried:
+    """A candidate of the automatic default is trained; `valid_ll` is None if it diverged."""
+
+    candidate: Candidate
+    valid_ll: float | None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The automatic default is chosen.
+
+    Attributes:
+        best: the candidate that did best.
+        valid_ll: the validation log-likelihood of the model that is kept.
+        independent: that of independent columns.
+    """
+
+    best: Candidate
+    valid_ll: float
+    independent: float
+
+
+Event = Started | Stepped | EpochDone | Interrupted | Finished | Tried | Chosen
 Observer = Callable[[Event], None]

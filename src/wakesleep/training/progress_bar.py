@@ -7,14 +7,26 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from wakesleep.bar import Bar
-from wakesleep.training.events import EpochDone, EpochRecord, Event, Started, Stepped
+from wakesleep.training.events import (
+    Chosen,
+    EpochDone,
+    EpochRecord,
+    Event,
+    Started,
+    Stepped,
+    Tried,
+)
 
 
 class TrainingProgress(Bar):
-    """An observer of `fit`: a bar on a terminal, a line per epoch elsewhere."""
+    """An observer of `fit`: a bar on a terminal, a line per epoch elsewhere.
 
-    def __init__(self, *, quiet: bool, as_json: bool):
+    Of an automatic choice there is a line per candidate; `epoch_lines=False` leaves it at those.
+    """
+
+    def __init__(self, *, quiet: bool, as_json: bool, epoch_lines: bool = True):
         self.as_json = as_json
+        self.quiet = quiet
         console = Console(stderr=True)
         self.bar = Progress(
             TextColumn("{task.description}"),
@@ -25,7 +37,7 @@ class TrainingProgress(Bar):
             console=console,
             disable=quiet or as_json or not console.is_terminal,
         )
-        self.lines = not (quiet or as_json or console.is_terminal)
+        self.lines = epoch_lines and not (quiet or as_json or console.is_terminal)
         self.task = self.bar.add_task("training", total=None, numbers="")
 
     def __call__(self, event: Event) -> None:
@@ -37,6 +49,14 @@ class TrainingProgress(Bar):
             self.bar.update(self.task, completed=done, description=f"epoch {event.epoch + 1}")
         elif isinstance(event, EpochDone):
             self._epoch(event.record)
+        elif isinstance(event, Tried | Chosen):
+            self._say(event)
+
+    def _say(self, event: Tried | Chosen) -> None:
+        if self.as_json:
+            print(json.dumps(choice_record(event)), flush=True)
+        elif not self.quiet:
+            self.bar.console.print(choice_line(event), highlight=False, soft_wrap=True)
 
     def _epoch(self, record: EpochRecord) -> None:
         self.bar.update(self.task, completed=record.epoch, numbers=numbers(record))
@@ -44,6 +64,35 @@ class TrainingProgress(Bar):
             print(json.dumps(record.to_dict()), flush=True)
         elif self.lines:
             print(f"epoch {record.epoch}  {numbers(record)}", file=sys.stderr, flush=True)
+
+
+def choice_line(event: Tried | Chosen) -> str:
+    """A candidate's result, or the choice, in a sentence."""
+    if isinstance(event, Tried):
+        recipe = event.candidate.recipe
+        score = "diverged" if event.valid_ll is None else f"validation LL {event.valid_ll:.3f}"
+        return f"tried {event.candidate.model}, weight decay {recipe.weight_decay:g}: {score}"
+    return (
+        f"chosen: {event.best.model}, validation LL {event.valid_ll:.3f} nats "
+        f"(independent columns {event.independent:.3f})"
+    )
+
+
+def choice_record(event: Tried | Chosen) -> dict[str, object]:
+    """The same as plain values."""
+    if isinstance(event, Tried):
+        return {
+            "tried": event.candidate.name,
+            "model": event.candidate.model,
+            "weight_decay": event.candidate.recipe.weight_decay,
+            "valid_ll": event.valid_ll,
+        }
+    return {
+        "chosen": event.best.name,
+        "model": event.best.model,
+        "valid_ll": event.valid_ll,
+        "independent_columns": event.independent,
+    }
 
 
 def numbers(record: EpochRecord) -> str:

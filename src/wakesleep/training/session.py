@@ -1,4 +1,4 @@
-"""Training: phases of epochs of compiled steps, judged on the validation set after each epoch."""
+"""Training a model: phases of epochs of compiled steps, each epoch judged on the validation set."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows, decoder_of
 from wakesleep.models import LatentModel
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import BatchBlock, epoch_blocks, steps_per_epoch
+from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch
 from wakesleep.training.divergence import explain_failure
 from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
 from wakesleep.training.events import (
@@ -52,7 +52,8 @@ class FitResult:
     Attributes:
         model: the parameters that did best on the validation set, raw or averaged.
         history: one record per epoch of this call.
-        snapshot: where training stands; `fit(..., resume=snapshot)` goes on from it.
+        snapshot: where training stands; `fit(..., resume=snapshot)` goes on from it. That of the
+            best candidate, where the model was chosen automatically.
     """
 
     model: LatentModel
@@ -60,7 +61,7 @@ class FitResult:
     snapshot: Snapshot
 
 
-def fit(
+def fit_model(
     model: LatentModel | str,
     data: Dataset,
     recipe: Recipe | None = None,
@@ -101,7 +102,7 @@ def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int)
 
 
 class _Session:
-    """One call of `fit`: what does not change while it runs, and the history it gathers."""
+    """One call of `fit_model`: what does not change while it runs, and the history it gathers."""
 
     def __init__(
         self,
@@ -145,11 +146,11 @@ class _Session:
         position, phase = before.position, self.phases[before.position.phase]
         state, sums = before.arrays.state, before.arrays.sums
         batch_size = min(phase.batch_size, len(self.data.train))
-        steps = steps_per_epoch(len(self.data.train), batch_size)
+        steps = steps_per_epoch(len(self.data.train), batch_size, phase.epoch_updates)
         rates = learning_rates(phase, position.phase_epoch, steps)
         began = time.perf_counter()
-        blocks = epoch_blocks(self.data.train, batch_size, self.seed, position.epoch, position.step)
-        for block in blocks:
+        batches = Batches(self.data.train, batch_size, self.seed, steps)
+        for block in batches.epoch(position.epoch, position.step):
             state, sums = self.run_block(state, sums, block, rates, before)
             done = block.first + block.steps
             self.tell(Stepped(position.epoch, done, steps))
@@ -191,7 +192,7 @@ class _Session:
         position, phase = before.position, self.phases[before.position.phase]
         best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
         seconds = time.perf_counter() - began
-        rate = len(self.data.train) / seconds
+        rate = scores.steps * min(phase.batch_size, len(self.data.train)) / seconds
         record = replace(
             epoch_record(position, arrays.sums, scores, best),
             seconds=seconds,

@@ -1,0 +1,87 @@
+"""`ws.fit`: a model of one's own, or the automatic one."""
+
+from collections.abc import Callable, Sequence
+
+from wakesleep.data import Dataset
+from wakesleep.errors import UsageError
+from wakesleep.models import LatentModel
+from wakesleep.recipe import Recipe
+from wakesleep.training.automatic import AUTO, MINUTES, is_automatic
+from wakesleep.training.automatic_fit import fit_automatic
+from wakesleep.training.events import Observer
+from wakesleep.training.session import FitResult, fit_model
+from wakesleep.training.snapshot import Snapshot
+
+
+def fit(
+    model: LatentModel | str | Dataset,
+    data: Dataset | None = None,
+    recipe: Recipe | None = None,
+    *,
+    minutes: float | int | None = None,
+    seed: int = 0,
+    observers: Sequence[Observer] = (),
+    resume: Snapshot | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: bool | None = None,
+) -> FitResult:
+    """Train a model on a data set; `fit(data)` chooses the model by the data.
+
+    Args:
+        model: an architecture in the paper's notation, whose parameters then start as the
+            recipe says; a model with parameters to start from (ignored when resuming); or "auto",
+            which is also what is meant where only data are given: a few models are trained, and
+            the best on the validation rows is kept (docs/automatic.md).
+        data: with a training set. Without a validation set the last parameters are kept; the
+            automatic choice holds a part of the training rows out.
+        recipe: how; None for the default. The automatic choice has recipes of its own.
+        minutes: of the automatic choice: its budget, 2 unless given. It is counted as arithmetic,
+            not by a clock.
+        seed: of everything random. The same call gives the same bits.
+        observers: functions told of every event (progress bars, loggers, checkpoints).
+        resume: a snapshot to go on from.
+        should_stop: asked after every compiled call; True interrupts.
+        progress: show it (a bar on a terminal, lines elsewhere); None for on a terminal only.
+    """
+    if isinstance(model, Dataset):
+        if data is not None:
+            raise UsageError("the data set comes after the model: fit(model, data), or fit(data)")
+        return fit(
+            AUTO,
+            model,
+            recipe,
+            minutes=minutes,
+            seed=seed,
+            observers=observers,
+            resume=resume,
+            should_stop=should_stop,
+            progress=progress,
+        )
+    if data is None:
+        raise UsageError("fit needs a data set: fit(model, data), or fit(data)")
+    if is_automatic(model):
+        if recipe is not None or resume is not None:
+            given = "recipe" if recipe is not None else "snapshot to resume"
+            raise UsageError(
+                f"a {given} goes with a model of your own: the automatic one has its own recipes"
+            )
+        return fit_automatic(
+            data,
+            minutes=MINUTES if minutes is None else minutes,
+            seed=seed,
+            observers=observers,
+            should_stop=should_stop,
+            progress=progress,
+        )
+    if minutes is not None:
+        raise UsageError('minutes goes with model="auto": a model of your own has a recipe')
+    return fit_model(
+        model,
+        data,
+        recipe,
+        seed=seed,
+        observers=observers,
+        resume=resume,
+        should_stop=should_stop,
+        progress=progress,
+    )

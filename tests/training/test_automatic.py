@@ -1,0 +1,109 @@
+"""The automatic default: the rule, and what is done with it in memory."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+import wakesleep as ws
+from wakesleep.data import Dataset, MaskedBits, PackedBits, load_dataset
+from wakesleep.data.held_out import held_out_count, hold_out
+from wakesleep.errors import DataError, UsageError
+from wakesleep.models import HelmholtzMachine
+from wakesleep.training.automatic import MOST_UPDATES, automatic_candidates
+from wakesleep.training.events import Chosen, EpochDone, Tried
+
+TINY = 0.02
+"""Minutes: one candidate, trained for as little as any."""
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return load_dataset("bars", size=3, train=100, valid=40, test=40)
+
+
+def empty_table(rows, features, valid=100):
+    """Rows without content: the rule looks at their number alone."""
+    split = [PackedBits.pack(np.zeros((count, features), np.uint8)) for count in (rows, valid, 0)]
+    return Dataset("rows", *split, "already binary")
+
+
+@pytest.mark.parametrize(
+    ("rows", "features"), [(118, 20), (1500, 180), (16_000, 16), (20_000, 100), (50_000, 784)]
+)
+def test_the_rule_s_table_of_choices(rows, features):
+    candidates = automatic_candidates(empty_table(rows, features))
+    assert candidates[0].model.startswith("nade(hidden=")
+    assert len({each.name for each in candidates}) == len(candidates) > 1
+    for each in candidates:
+        assert each.recipe.patience > 0
+        assert 1 <= each.updates <= MOST_UPDATES
+        if rows == 118:
+            assert each.updates >= 3000
+
+
+def test_a_larger_budget_gives_no_fewer_updates_and_few_rows_no_less_decay():
+    few, many = empty_table(100, 784), empty_table(50_000, 784)
+    short, long = (automatic_candidates(many, minutes)[0] for minutes in (1, 10))
+    assert short.updates < long.updates
+    assert automatic_candidates(few)[0].recipe.weight_decay > short.recipe.weight_decay
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])
+def test_a_budget_is_a_number_above_0(minutes):
+    with pytest.raises(UsageError, match="minutes"):
+        automatic_candidates(empty_table(10, 3), minutes)
+
+
+def test_fit_of_data_alone_is_auto_and_gives_the_same_bits(bars):
+    seen = []
+    first = ws.fit(bars, minutes=TINY, seed=3, observers=[seen.append])
+    second = ws.fit("auto", bars, minutes=TINY, seed=3)
+    pairs = zip(jax.tree.leaves(first.model), jax.tree.leaves(second.model), strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
+    tried = [event for event in seen if isinstance(event, Tried)]
+    (chosen,) = (event for event in seen if isinstance(event, Chosen))
+    assert chosen.valid_ll == max(event.valid_ll for event in tried)
+    # Bars of 3 x 3: log 2^4 and more, where independent columns need 9 bits of about log 2 each.
+    assert chosen.independent < -5.5 < -5 < chosen.valid_ll < -2.5
+
+
+def test_rows_are_held_out_where_there_is_no_validation_set(bars):
+    alone = dataclasses.replace(bars, valid=bars.valid.take([]))
+    held = hold_out(alone)
+    assert len(held.valid) == held_out_count(100) == 25
+    assert len(held.train) == 75
+    together = np.concatenate([held.train[:], held.valid[:]])
+    assert sorted(map(tuple, together)) == sorted(map(tuple, bars.train[:]))
+    seen = []
+    ws.fit(alone, minutes=TINY, observers=[seen.append])
+    assert all(e.record.valid_ll is not None for e in seen if isinstance(e, EpochDone))
+    with pytest.raises(DataError, match="held out"):
+        hold_out(dataclasses.replace(alone, train=alone.train.take([0])))
+
+
+def test_groups_and_missing_cells_are_taken(bars):
+    rng = np.random.default_rng(0)
+    bits = np.eye(3, dtype=np.uint8)[rng.integers(0, 3, 60)]
+    bits = np.concatenate([bits, bits[:, :1]], axis=1)
+    observed = (rng.random((60, 2)) < 0.8).astype(np.uint8)
+    bits = bits * np.repeat(observed, (3, 1), axis=1)
+    rows = MaskedBits.pack(bits, observed, (3, 1))
+    data = Dataset("gaps", rows.take(range(40)), rows.take(range(40, 60)), rows.take([]), "bits")
+    model = ws.fit(data, minutes=TINY).model
+    assert isinstance(model, HelmholtzMachine)
+    assert model.groups == (3, 1)
+
+
+def test_what_does_not_go_together_is_refused(bars):
+    with pytest.raises(UsageError, match="recipe goes with a model of your own"):
+        ws.fit("auto", bars, ws.Recipe())
+    with pytest.raises(UsageError, match="minutes goes with"):
+        ws.fit("sbn/sbn 2", bars, minutes=1)
+    with pytest.raises(UsageError, match="fit needs a data set"):
+        ws.fit("auto")
+    with pytest.raises(UsageError, match="after the model"):
+        ws.fit(bars, bars)
+    with pytest.raises(UsageError, match="arrays"):
+        ws.fit(ws.array_dataset(np.zeros((5, 2)), np.zeros((5, 2))))
