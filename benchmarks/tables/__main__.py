@@ -3,8 +3,8 @@
     python -m benchmarks.tables [--part likelihood ...] [--tables titanic ...] [--splits 5]
 
 Each number is kept in results/benchmarks/tables/measured.jsonl as it arrives: started again, the
-benchmark goes on where it was. At the end, or with --summary at any time, a JSON file is written for
-each part, with intervals over the splits, and docs/benchmarks-tables.md from these.
+benchmark goes on where it was. At the end, or with --summary at any time, a JSON file is written
+for each part, with intervals over the splits, and docs/benchmarks-tables.md from these.
 """
 
 import argparse

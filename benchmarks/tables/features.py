@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.tables.encoding import Encoding
-from benchmarks.tables.ours import fit_ours
+from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Job, Values
 
 METHODS = ("ours", "one-hot columns", "PCA")
@@ -39,7 +39,8 @@ def measure(job: Job) -> Values:
     known = inputs.known
     labels = [part[job.target].astype(str).to_numpy() for part in (split.known, split.test)]
     if job.method == "ours":
-        ours = fit_ours(inputs.train, inputs.valid, job.minutes, job.number)
+        how = Training(job.minutes, job.number, latents=True)
+        ours = fit_ours(inputs.train, inputs.valid, how)
         tables = [ours.features(known), ours.features(inputs.test)]
     else:
         encoding = Encoding.of(known)

@@ -1,8 +1,9 @@
 """20% of the observed cells removed at random, in training and test rows alike, and imputed again.
 
 Judged on the removed cells of the test rows, column by column: accuracy of levels, and for numbers
-the mean absolute error over the column's mean absolute deviation from its median ("error", 1 for the
-median of the test's own rows) and the root mean squared error over its standard deviation ("rms").
+the mean absolute error over the column's mean absolute deviation from its median ("error", 1 for
+the median of the test's own cells) and the root mean squared error over its standard deviation
+("rms").
 """
 
 import warnings
@@ -14,7 +15,7 @@ from sklearn.impute import IterativeImputer, KNNImputer
 
 from benchmarks.tables.encoding import Encoding, is_numeric
 from benchmarks.tables.miceforest_peer import impute_with_miceforest
-from benchmarks.tables.ours import fit_ours
+from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Job, Values
 from benchmarks.tables.splits import Split
 
@@ -39,8 +40,10 @@ def measure(job: Job) -> Values:
     """Each column's numbers, called `accuracy: name`, `error: name` and `rms: name`."""
     split = job.split()
     gaps = Split(*(remove_cells(part, [job.number, i]) for i, part in enumerate(split)))
-    imputed = _impute(job, gaps)
-    return judge(split.test, gaps.test, imputed, levels_like=job.frame)
+    if job.method == "ours":
+        ours = fit_ours(gaps.train, gaps.valid, Training(job.minutes, job.number, latents=True))
+        return judge(split.test, gaps.test, ours.impute(gaps.test), like=job.frame) | ours.about
+    return judge(split.test, gaps.test, _impute(job, gaps), like=job.frame)
 
 
 def remove_cells(frame: pd.DataFrame, seed: list[int]) -> pd.DataFrame:
@@ -58,14 +61,14 @@ def is_number(column: pd.Series) -> bool:
 
 
 def judge(
-    truth: pd.DataFrame, gaps: pd.DataFrame, imputed: pd.DataFrame, levels_like: pd.DataFrame
+    truth: pd.DataFrame, gaps: pd.DataFrame, imputed: pd.DataFrame, like: pd.DataFrame
 ) -> Values:
     found: Values = {}
     for name in truth.columns:
         removed = (gaps[name].isna() & truth[name].notna()).to_numpy()
         if name not in imputed or not removed.any():
             continue
-        if is_numeric(levels_like[name]):
+        if is_numeric(like[name]):
             true, ours = (part[name].to_numpy(float)[removed] for part in (truth, imputed))
             away, spread = np.abs(true - np.median(true)).mean(), true.std()
             if away > 0:
@@ -88,9 +91,6 @@ def _texts(column: pd.Series) -> np.ndarray:
 
 
 def _impute(job: Job, gaps: Split) -> pd.DataFrame:
-    if job.method == "ours":
-        ours = fit_ours(gaps.train, gaps.valid, job.minutes, job.number)
-        return ours.impute(gaps.test)
     known = gaps.known
     if job.method == "most frequent or median":
         return _simple(known, gaps.test)

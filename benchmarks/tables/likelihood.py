@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.mixture import GaussianMixture
 
 from benchmarks.tables.mixture import fit_mixture
-from benchmarks.tables.ours import fit_ours
+from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Job, NotApplicableError, Values
 from benchmarks.tables.spflow_peer import spflow_log_prob
 from wakesleep.schema import (
@@ -50,13 +50,13 @@ DRAWS = 30
 
 def measure(job: Job) -> Values:
     """The mean over test rows."""
-    split, options = job.split(), {}
-    if job.table in DENSITIES:
-        split, options = split.without(job.target), {"atoms": False}
+    split, atoms = job.split(), job.table not in DENSITIES
+    if not atoms:
+        split = split.without(job.target)
     if job.method == "ours":
-        ours = fit_ours(split.train, split.valid, job.minutes, job.number, **options)
+        ours = fit_ours(split.train, split.valid, Training(job.minutes, job.number, atoms=atoms))
         return {"log-likelihood": float(ours.score(split.test).mean()), **ours.about}
-    schema = infer_schema(split.train, options=SchemaOptions(**options))
+    schema = infer_schema(split.train, options=SchemaOptions(atoms=atoms))
     parts = tuple(encode(schema, part) for part in split)
     if job.method == "independent columns":
         columns = IndependentColumns.fit(parts[0].codes, schema.states)

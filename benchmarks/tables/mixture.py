@@ -51,8 +51,8 @@ class Data(NamedTuple):
 def as_data(schema: Schema, encoded: Encoded, leaves: str = "gaussian") -> Data:
     """The values that a schema reads: number columns as numbers, or by the states of their bins.
 
-    `leaves` is "gaussian" for all number columns, "bins" for none of them, or "mixed" for those with
-    many states, while those with few have a probability for each.
+    `leaves` is "gaussian" for all number columns, "bins" for none of them, or "mixed" for those
+    with many values, while those with few have a probability for each.
     """
     levels, states, numbers, whole = [], [], [], []
     measure = np.zeros(len(encoded))
@@ -84,7 +84,7 @@ def is_gaussian(column: Column, leaves: str) -> bool:
 
 
 class Mixture(NamedTuple):
-    """`log_weights` `[M]`; a table `[M, states]` per level column; means and deviations `[J, M]`."""
+    """Log weights `[M]`, a table `[M, states]` per column of levels, means, deviations `[J, M]`."""
 
     log_weights: np.ndarray
     tables: list[np.ndarray]

@@ -1,5 +1,6 @@
 """Our side of every comparison: the library's defaults, by its public functions."""
 
+import hashlib
 from dataclasses import dataclass
 
 import jax
@@ -18,6 +19,11 @@ from wakesleep.schema import (
     to_native,
     without_unseen,
 )
+from wakesleep.training import FitResult
+from wakesleep.training.automatic import automatic_candidates
+
+MINUTES = 0.5
+"""With less, the rule has no candidate with latents."""
 
 SAMPLES = 200
 """Latents drawn for each row that is scored."""
@@ -70,14 +76,51 @@ class Ours:
         return to_native(self.schema.decode(np.asarray(bits), self.seed), like=like)
 
 
-def fit_ours(
-    train: pd.DataFrame, valid: pd.DataFrame, minutes: float, seed: int, **table: object
-) -> Ours:
-    """`ws.fit` with no model: it chooses one within the minutes."""
-    data = ws.load_dataset({"train": train, "valid": valid}, table=table)
-    assert data.schema is not None
-    # Until there is an automatic default.
-    updates = max(1, -(-len(train) // 100))
-    recipe = ws.Recipe(epochs=max(10, 1500 // updates), patience=max(5, 150 // updates))
-    result = ws.fit("nade/sbn 20", data, recipe, seed=seed)
-    return Ours(result.model, data.schema, seed)
+@dataclass(frozen=True)
+class Training:
+    """How ours is trained: the automatic choice within so many minutes of arithmetic.
+
+    Attributes:
+        minutes: the budget.
+        seed: of everything random.
+        latents: choose among the rule's candidates with latents alone, for what needs latents.
+        atoms: whether a number that many rows share has a probability of its own.
+    """
+
+    minutes: float
+    seed: int
+    latents: bool = False
+    atoms: bool = True
+
+
+def fit_ours(train: pd.DataFrame, valid: pd.DataFrame, how: Training) -> Ours:
+    """`ws.fit` with no model. Parts that want the same training have it once."""
+    key = how, _digest(train, valid)
+    if key not in _FITTED:
+        table = {} if how.atoms else {"atoms": False}
+        data = ws.load_dataset({"train": train, "valid": valid}, table=table)
+        assert data.schema is not None
+        result = _fit_latents(data, how) if how.latents else _fit(data, how)
+        _FITTED[key] = Ours(result.model, data.schema, how.seed)
+    return _FITTED[key]
+
+
+def _fit(data: ws.Dataset, how: Training) -> FitResult:
+    return ws.fit(data, minutes=how.minutes, seed=how.seed)
+
+
+def _fit_latents(data: ws.Dataset, how: Training) -> FitResult:
+    """The rule's candidate with latents, for no more updates than a visible one would have."""
+    candidates = automatic_candidates(data, max(how.minutes, MINUTES))
+    candidate = next(one for one in candidates if "/" in one.model)
+    most = automatic_candidates(data, how.minutes)[0].recipe.epochs
+    recipe = candidate.recipe.overridden({"epochs": min(most, candidate.recipe.epochs)})
+    return ws.fit(candidate.model, data, recipe, seed=how.seed)
+
+
+_FITTED: dict[tuple[Training, tuple[str, ...]], Ours] = {}
+
+
+def _digest(*frames: pd.DataFrame) -> tuple[str, ...]:
+    texts = (frame.to_csv().encode() for frame in frames)
+    return tuple(hashlib.sha256(text).hexdigest() for text in texts)

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor
 
 from benchmarks.tables.encoding import Encoding
-from benchmarks.tables.ours import fit_ours
+from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Job, Values
 from benchmarks.tables.splits import split_rows
 
@@ -53,7 +53,7 @@ def _oddity(job: Job, train: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
     """Larger for odder rows. Of our training rows an eighth is for validation, outliers and all."""
     if job.method == "ours":
         cut = len(train) * 7 // 8
-        ours = fit_ours(train[:cut], train[cut:], job.minutes, job.number)
+        ours = fit_ours(train[:cut], train[cut:], Training(job.minutes, job.number))
         return -ours.score(test)
     encoding = Encoding.of(train)
     model = (

@@ -67,11 +67,11 @@ def page(found: dict[str, Summary]) -> str:
 INTRODUCTION = (
     "# People's tables",
     "",
-    "Written by `python -m benchmarks.tables` from `results/benchmarks/tables/*.json`, where every",
-    "number of every split is. Real tables from packages of PyPI, our automatic default beside what",
-    "people have at hand, on the same rows: 70% for training, 10% for choices, 20% held out. A number",
-    "is the mean over splits ± half of the 95% interval (Student's t); with one split there is none.",
-    "**Bold** is the best of a line. Where ours is not, that is a loss, and it stands here.",
+    "Written by `python -m benchmarks.tables` from `results/benchmarks/tables/*.json`, where each",
+    "number of each split is. Real tables from packages of PyPI, our automatic default beside what",
+    "people have at hand, on the same rows: 70% for training, 10% for choices, 20% held out. A",
+    "number is the mean over splits ± half of the 95% interval (Student's t); with one split there",
+    "is none. **Bold** is the best of a line. Where ours is not, that is a loss, and stands here.",
 )
 
 

@@ -1,4 +1,4 @@
-"""Real tables that come with packages of PyPI: categories, numbers and gaps. Nothing is copied here.
+"""Real tables that come with packages of PyPI: categories, numbers, gaps. Nothing is copied here.
 
 A table is read from the installed package each time. `target` is the column that the parts with a
 classifier predict.
@@ -111,9 +111,7 @@ _SOURCES = (
         from_sklearn("breast_cancer"),
     ),
     Source("iris", "scikit-learn", "lengths of flowers; reals", "target", from_sklearn("iris")),
-    Source(
-        "digits", "scikit-learn", "8x8 images; whole numbers", "target", from_sklearn("digits")
-    ),
+    Source("digits", "scikit-learn", "8x8 images; whole numbers", "target", from_sklearn("digits")),
     Source(
         "biopsy",
         "pydataset",

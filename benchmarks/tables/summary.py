@@ -82,9 +82,7 @@ def _metrics(found: dict[int, Row], splits: list[int]) -> list[str]:
 def _chosen(found: dict[int, Row], splits: list[int]) -> list[str]:
     """In words, a text for each split."""
     texts = [
-        ", ".join(
-            f"{name} {values[name]}" for name in WORDS if name in values
-        )
+        ", ".join(f"{name} {values[name]}" for name in WORDS if name in values)
         for values in (found[split]["values"] for split in splits)
     ]
     return texts if any(texts) else []

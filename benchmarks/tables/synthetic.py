@@ -3,8 +3,8 @@
 "two-sample": as many synthetic rows as there are held-out real ones; the AUC of a boosted-tree
 classifier by five-fold cross-validation, as 1 - (2 max(AUC, 1/2) - 1): 1 where they cannot be told
 apart, 0 where they always are. Real rows are those of the test, so that copies of training rows
-gain nothing. "learned": the AUC on real test rows of boosted trees trained on synthetic rows, as many
-as there were for training; "real rows" is what real training rows give.
+gain nothing. "learned": the AUC on real test rows of boosted trees trained on synthetic rows, as
+many as there were for training; "real rows" is what real training rows give.
 """
 
 import numpy as np
@@ -12,13 +12,14 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from threadpoolctl import threadpool_limits
 
 from benchmarks.tables.ctgan_peer import sample_ctgan
 from benchmarks.tables.encoding import for_trees, is_numeric
 from benchmarks.tables.features import class_auc
 from benchmarks.tables.likelihood import encode
 from benchmarks.tables.mixture import fit_mixture, sample_frame
-from benchmarks.tables.ours import fit_ours
+from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Job, Values
 from benchmarks.tables.splits import Split
 from wakesleep.schema import infer_schema
@@ -40,6 +41,12 @@ TABLES = (
 
 
 def measure(job: Job) -> Values:
+    # On tables as small as these more threads would only wait for each other.
+    with threadpool_limits(1):
+        return _measure(job)
+
+
+def _measure(job: Job) -> Values:
     split = job.labelled().split()
     count = len(split.known)
     # A second real sample is what cannot be told apart: the yardstick of both numbers.
@@ -78,9 +85,8 @@ def learned(drawn: pd.DataFrame, real: pd.DataFrame, like: pd.DataFrame, target:
 def _draw(job: Job, split: Split, count: int) -> pd.DataFrame:
     rng = np.random.default_rng([19, job.number])
     if job.method == "ours":
-        drawn = fit_ours(split.train, split.valid, job.minutes, job.number).sample(
-            count, like=split.train
-        )
+        ours = fit_ours(split.train, split.valid, Training(job.minutes, job.number))
+        drawn = ours.sample(count, like=split.train)
     elif job.method == "independent columns":
         columns = {
             name: split.known[name].sample(count, replace=True, random_state=rng).to_numpy()

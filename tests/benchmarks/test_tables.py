@@ -1,0 +1,157 @@
+"""The benchmark of people's tables, on a small table that is made up."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.tables import features, imputation, likelihood, outliers, synthetic
+from benchmarks.tables.mixture import LEAVES, as_data, fit_components
+from benchmarks.tables.page import NAME, write_page
+from benchmarks.tables.record import Job, NotApplicableError, Store
+from benchmarks.tables.summary import interval, verdict, write_summaries
+
+from wakesleep.schema import infer_schema
+
+PARTS = {
+    "likelihood": likelihood,
+    "imputation": imputation,
+    "features": features,
+    "synthetic": synthetic,
+}
+PACKAGES = ("SPFlow", "miceforest", "CTGAN", "TVAE")
+MINUTES = 1e-3
+
+
+def people(rows=100):
+    """A level that says much about a number, another level, a whole number with gaps."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, rows)
+    frame = pd.DataFrame(
+        {
+            "kind": np.array(["a", "b", "c"])[kind],
+            "size": np.round(rng.normal(5 * kind, 1.0), 2),
+            "count": rng.poisson(3, rows),
+            "answer": np.where(rng.random(rows) < 0.2 + 0.3 * kind, "yes", "no"),
+        }
+    )
+    frame["count"] = frame["count"].mask(rng.random(rows) < 0.1)
+    return frame
+
+
+def job(method, target="answer"):
+    return Job("people", people(), target, 0, method, MINUTES)
+
+
+@pytest.mark.parametrize(
+    ("part", "method"),
+    [
+        (part, method)
+        for part, module in PARTS.items()
+        for method in module.METHODS
+        if method not in (*PACKAGES, "GaussianMixture", "ours")
+    ],
+)
+def test_peers_give_numbers(part, method):
+    found = PARTS[part].measure(job(method))
+    numbers = [value for value in found.values() if not isinstance(value, str)]
+    assert numbers
+    assert np.isfinite(numbers).all()
+
+
+def test_a_peer_that_cannot_score_says_why():
+    with pytest.raises(NotApplicableError, match="density"):
+        likelihood.measure(job("GaussianMixture"))
+
+
+def test_what_is_odd_is_found_by_the_peers(monkeypatch):
+    monkeypatch.setitem(outliers.SETS, "people", lambda kind: kind == "c")
+    # An isolation forest cannot tell what is beyond the training range from its edge.
+    for method, least in (("IsolationForest", 0.5), ("LocalOutlierFactor", 0.9)):
+        found = outliers.measure(job(method, target="kind"))
+        assert found["clean"] > least
+
+
+def test_ours_scores_and_draws_the_same_table():
+    score = likelihood.measure(job("ours"))["log-likelihood"]
+    alone = likelihood.measure(job("independent columns"))["log-likelihood"]
+    # Trained for a moment only: near the yardstick, on the same measure.
+    assert abs(score - alone) < 2.0
+    drawn = synthetic.measure(job("ours"))
+    assert 0.0 <= drawn["two-sample"] <= 1.0
+
+
+@pytest.mark.slow
+def test_ours_imputes_embeds_and_finds_outliers(monkeypatch):
+    assert any(name.startswith("accuracy") for name in imputation.measure(job("ours")))
+    assert features.measure(job("ours"))["features"] > 0
+    monkeypatch.setitem(outliers.SETS, "people", lambda kind: kind == "c")
+    assert set(outliers.measure(job("ours", target="kind"))) >= {"clean", "contaminated"}
+
+
+@pytest.mark.parametrize("leaves", LEAVES)
+def test_a_mixture_is_a_distribution(leaves):
+    """Summed over all levels and whole numbers, with the real number integrated."""
+    frame = people(60).dropna()
+    schema = infer_schema(frame, {"kind": "categorical", "count": "numeric", "size": "numeric"})
+    known = as_data(schema, schema.encode(frame), leaves)
+    mixture = fit_components(known, 3, np.random.default_rng(0))
+    step = 0.05
+    sizes = np.arange(-60, 80, step) + 0.5 * step
+    total = 0.0
+    for kind, count, answer in itertools.product("abc", range(-12, 30), ("yes", "no")):
+        part = pd.DataFrame({"kind": kind, "size": sizes, "count": count, "answer": answer})
+        rows = as_data(schema, schema.encode(part), leaves)
+        total += step * float(np.exp(mixture.log_prob(rows)).sum())
+    # What is left out are tails; steps over the bounds of bins cost the rest.
+    assert total == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_killed_benchmark_goes_on(tmp_path):
+    store = Store(tmp_path / "measured.jsonl")
+    row = {"part": "features", "table": "people", "split": 0, "method": "PCA", "rows": 9}
+    store.add(row)
+    with store.path.open("a") as file:
+        file.write('{"part": "featu')
+    again = row | {"split": 1}
+    store.add(again)
+    assert store.rows() == [row, again]
+    assert len(store.done()) == 2
+
+
+def test_intervals_and_verdicts():
+    found = {"ours": interval([0.8, 0.8]), "PCA": interval([0.7, 0.9]), "raw": interval([0.2, 0.4])}
+    # Student's t with one degree of freedom: 12.706 standard errors.
+    assert found["PCA"]["half_width"] == pytest.approx(12.706 * 0.1, rel=1e-4)
+    assert verdict("AUC", found) == "best"
+    assert verdict("AUC", found | {"ours": interval([0.7, 0.7])}) == "within"
+    assert verdict("AUC", found | {"PCA": interval([0.9])}) == "behind"
+    assert verdict("error: age", found | {"raw": interval([0.3])}) == "behind"
+    assert verdict("error: age", found | {"ours": interval([0.1])}) == "best"
+
+
+def test_the_page_shows_losses(tmp_path):
+    rows = [
+        {
+            "part": "features",
+            "table": "people",
+            "split": split,
+            "method": method,
+            "rows": 120,
+            "values": {"AUC": auc + 0.01 * split, "features": 3},
+            "seconds": 1.0,
+            "commit": "abc",
+        }
+        for split in (0, 1)
+        for method, auc in (("ours", 0.6), ("one-hot columns", 0.9))
+    ]
+    write_summaries(rows, {"features": features}, tmp_path)
+    assert json.loads((tmp_path / "features.json").read_text())["tables"]["people"]["splits"] == [
+        0,
+        1,
+    ]
+    write_page(tmp_path, tmp_path)
+    page = (tmp_path / NAME).read_text()
+    assert "ours is best in 0 of 1" in page
+    assert "**0.905 ± 0.064**" in page
