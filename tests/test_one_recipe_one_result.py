@@ -53,6 +53,19 @@ def test_three_doors_one_model(rows, tmp_path):
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
+def test_the_automatic_model_is_the_same_from_a_call_and_a_command(rows, tmp_path):
+    bits = PackedBits.pack(rows)
+    data = Dataset("rows", bits, bits.take([]), bits.take([]), "already binary")
+    by_call = ws.fit(data, minutes=0.02, seed=SEED).model
+    np.save(tmp_path / "rows.npy", rows)
+    words = ["train", str(tmp_path / "rows.npy"), "--split", "1", "0", "0", "--minutes", "0.02"]
+    out = ["--seed", str(SEED), "--out", str(tmp_path / "run"), "--quiet", "--no-diagnostics"]
+    assert main([*words, *out]) == 0
+    by_words = ws.load_model(tmp_path / "run" / "model.safetensors")
+    pairs = zip(jax.tree.leaves(by_call), jax.tree.leaves(by_words), strict=True)
+    assert all(np.array_equal(a, b) for a, b in pairs)
+
+
 def test_the_visible_bias_starts_at_the_data_s_log_odds_behind_every_door(rows):
     rows[:, 0], rows[:, 1] = 0, 1
     bits = PackedBits.pack(rows)

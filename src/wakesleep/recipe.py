@@ -30,13 +30,13 @@ class Recipe:
 
     epochs: Annotated[int, Whole(least=1)] = 100
     """Passes over the training set, or stretches of `epoch_updates`."""
-    epoch_updates: Annotated[int, Whole()] = 0
-    """Updates in an epoch, whatever the number of rows; 0 for one pass over the training set."""
     estimator: Any = "reweighted"
     """Where gradients come from: a name in `ESTIMATORS`, a table of a `name` and its options,
     or an estimator; kept as an estimator."""
     batch_size: Annotated[int, Whole(least=1)] = 100
     """Examples per step."""
+    epoch_updates: Annotated[int, Whole()] = 0
+    """Updates in an epoch, whatever the number of rows; 0 for one pass over the training set."""
     optimiser: Annotated[str, Choice(("adam", "sgd"))] = "adam"
     """adam, or sgd with the paper's damped momentum of 0.95 on the summed objective."""
     learning_rate: Annotated[float, Number(above=0)] = 0.01

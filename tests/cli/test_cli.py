@@ -101,19 +101,26 @@ def test_own_files_can_be_trained_on(tmp_path, capsys):
     assert "image" in capsys.readouterr().err
 
 
+OWN = ("--model", "sbn/sbn 2")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["train", "nosuch"], 2, "nosuch"),
         (["train", "--model", "sbn/foo 3"], 2, "sbn, ar_sbn, nade, darn"),
-        (["train", "--recipe", "nosuch"], 2, "default, paper"),
-        (["train", "--epochs", "0"], 2, "epochs must be 1 or more"),
+        (["train", *OWN, "--recipe", "nosuch"], 2, "default, paper"),
+        (["train", *OWN, "--epochs", "0"], 2, "epochs must be 1 or more"),
         (["train", "--extend", "3"], 2, "--resume"),
         (["train", "--data", "x.csv"], 2, "--resume"),
-        (["train", "--estimator.sample", "3"], 2, "has no option 'sample'; valid: samples"),
-        (["train", "--estimator", "samples"], 2, "--estimator takes NAME=VALUE, not 'samples'"),
-        (["train", "--estimator.samples", "0"], 2, "samples must be 1 or more"),
-        (["train", "--estimator.name", "nosuch"], 2, "unknown estimator 'nosuch'"),
+        (["train", *OWN, "--estimator.sample", "3"], 2, "has no option 'sample'; valid: samples"),
+        (
+            ["train", *OWN, "--estimator", "samples"],
+            2,
+            "--estimator takes NAME=VALUE, not 'samples'",
+        ),
+        (["train", *OWN, "--estimator.samples", "0"], 2, "samples must be 1 or more"),
+        (["train", *OWN, "--estimator.name", "nosuch"], 2, "unknown estimator 'nosuch'"),
         (["train", "--resume", "nosuch"], 2, "not a run folder"),
         (["evaluate", "nosuch"], 2, "not a run folder"),
         (["report", "nosuch"], 2, "not a run folder"),

@@ -198,7 +198,7 @@ def original(name, split, folder):
     return b"".join(b",".join(b"%d" % bit for bit in row) + b"\n" for row in bits.tolist())
 
 
-@pytest.mark.parametrize("name", ["mushrooms", "nips"])
+@pytest.mark.parametrize("name", ["mushrooms", "nltcs"])
 def test_the_command_makes_the_real_sets_of_their_original_files(
     name, tmp_path, monkeypatch, capsys
 ):

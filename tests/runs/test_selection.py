@@ -43,7 +43,8 @@ def test_choosing_a_learning_rate_keeps_the_best_and_goes_on_after_an_interrupti
 
 @pytest.mark.parametrize("rates", ["0.1,0.1", "0.1,x"])
 def test_wrong_learning_rates_are_usage_errors(tmp_path, rates, capsys):
-    assert main(["train", "--learning-rate", rates, "--out", str(tmp_path / "run")]) == 2
+    words = ["train", "--model", "sbn/sbn 3", "--learning-rate", rates]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 2
     assert "learning" in capsys.readouterr().err
     assert not Path(tmp_path / "run" / "config.toml").exists()
 

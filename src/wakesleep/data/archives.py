@@ -148,4 +148,14 @@ PACKED_SETS = (
         300,
         binarisation="already binary (a reconstruction: the splits differ from the literature's)",
     ),
+    PackedSet("nltcs", "DEBD: disabilities of the elderly in a survey", (16_181, 2_157, 3_236), 16),
+    PackedSet("plants", "DEBD: regions where plants grow", (17_412, 2_321, 3_482), 69),
+    PackedSet("baudio", "DEBD: artists that listeners heard", (15_000, 2_000, 3_000), 100),
+    PackedSet("bnetflix", "DEBD: films that viewers liked", (15_000, 2_000, 3_000), 100),
+    PackedSet(
+        "pumsb_star", "DEBD: census records, frequent items out", (12_262, 1_635, 2_452), 163
+    ),
+    PackedSet("bbc", "DEBD: words in news stories of the BBC", (1_670, 225, 330), 1_058),
+    PackedSet("dna_debd", "DEBD: splice junctions in DEBD's own split", (1_600, 400, 1_186), 180),
+    PackedSet("moviereview", "DEBD: words in reviews of films", (1_600, 150, 250), 1_001),
 )

@@ -37,13 +37,16 @@ def _repository(repository: str, commit: str, path: str) -> tuple[str, ...]:
     )
 
 
-def _by_split(name: str, digests: tuple[str | None, str | None, str | None]) -> Source:
-    """A set of the DEBD collection."""
+def _by_split(
+    name: str, digests: tuple[str | None, str | None, str | None], folder: str | None = None
+) -> Source:
+    """A set of the DEBD collection; `folder` is its name there, if that is another."""
+    there = folder or name
     repository, commit = "arranger1044/DEBD", "850908666388f1b1c766a304b37dae14613f1e51"
     files = {}
     for split, digest in zip(SPLITS, digests, strict=True):
-        file = f"{name}.{split}.data"
-        places = _repository(repository, commit, f"datasets/{name}/{file}")
+        file = f"{there}.{split}.data"
+        places = _repository(repository, commit, f"datasets/{there}/{file}")
         files[split] = RemoteFile(file, digest, places)
     return Source(name, MappingProxyType(files))
 
@@ -132,6 +135,63 @@ _ALL = (
             "63c77682a932c5e5e04a429aba8dc7db5f942a87d549a8228fa144ec5ae998fb",
         ),
     ),
+    _by_split(
+        "nltcs",
+        (
+            "e547a7aedad1dd2f7177030881ab1b92c7e24ae5464c71a0f1f89daecaf52b30",
+            "93bbbf5c6febdc9bc6e5b5bfab636f4dc0685ab2896d24b23dd267794c3bfcf6",
+            "f9ffa6b74b27dc03bee3203d157ee31079e80b13be40d0c0093d635c25aed523",
+        ),
+    ),
+    _by_split(
+        "plants",
+        (
+            "1fb1219ff94068d12a563f9e81f8889a1885f41e867884cff608669300c6848f",
+            "47834ed318b2d74f48e4b083226ef47fd446d41986012ceae19d230574821b34",
+            "95f53c033cd1d86467aec2610dc5bfe014534206c2da4919f73bcab246ab8755",
+        ),
+    ),
+    _by_split(
+        "baudio",
+        (
+            "b1ec73f4aa9d4ce48b465ded865cc3d22b3f68cf6258f9e15fbef8902138add1",
+            "7164d8a4943f74953f0e982002d84693fdf483e17f69e7407dc939c5ce5622fe",
+            "1474f3206f1f35e099803a0f40b0cd209bdc8d787825095ef6cb23fd87ed0d05",
+        ),
+    ),
+    _by_split(
+        "bnetflix",
+        (
+            "73c87cf0635ec734cc0726a5c644b904ff33e81ea51f1049db0e77b787ebad7c",
+            "7f0a3e597c6f305f707f9ecd2b2aa523c576cdb17fdc5d902fc832ebea5163de",
+            "af73990782fd2f146d96059855c4f3bbb6a7a7caefc417ff620a3ed1415a2395",
+        ),
+    ),
+    _by_split(
+        "pumsb_star",
+        (
+            "27e610b5f9f507f94ebf8a227f8b96cc59d7eed51e06ee5d2fe8353afbc1524c",
+            "6a491d1ea64eb0249dddd168fdddeef88aa21001a933eb7309603b6466187af8",
+            "b2da195314ac17f9d8d171743c5f98a28ea9583332a52d34aa228ff2e11aa8e7",
+        ),
+    ),
+    _by_split(
+        "bbc",
+        (
+            "a6f0ba467ebf502ba3b37caa1f20e43ff82664dcd580be92010106cf80fb0db1",
+            "f6a37bd58cdb6745725628be19dfd3b9b795082faa8ca771b8f27dbf4a5ff46d",
+            "7116fce92a1f3d610cee673a974c8c9895957ee07ce6f086b431ee296aa7734a",
+        ),
+    ),
+    _by_split(
+        "moviereview",
+        (
+            "195729f0d72e9707abb7a901b57193bd1b1c9108bb261202170eec6c7e5e2ed1",
+            "d887c7726485ca46026c3c9ab511174679cd1c96443c5410ab24fb81c8be38e3",
+            "9fea48ab7422d4a1c0b5d063311e6fd3104e59c11018276f7a9e909685a856d2",
+        ),
+    ),
+    _by_split("dna_debd", (None, None, None), folder="dna"),
     _single(
         "rcv1",
         RemoteFile(

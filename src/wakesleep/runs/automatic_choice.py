@@ -13,7 +13,7 @@ from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
 from wakesleep.runs.model_files import read_model
 from wakesleep.runs.selection import CandidateRun, ChoiceFolder, progress_at_end, train_candidate
-from wakesleep.runs.start import RunOptions, write_extras, write_start
+from wakesleep.runs.start import RunOptions, write_end, write_start
 from wakesleep.training.automatic import AUTO, automatic_candidates
 from wakesleep.training.automatic_fit import Choice, Trained, choose
 from wakesleep.training.candidate import Candidate
@@ -91,7 +91,7 @@ class AutomaticChoice:
             self.folder.keep(choice.best.name)
             if options.diagnostics:
                 kept = load_run(self.path, rows)
-                write_extras(kept.folder, kept.model, rows)
+                write_end(kept.folder, kept.machine, rows)
         return choice
 
     def config(self) -> RunConfig:

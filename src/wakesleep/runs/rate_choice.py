@@ -10,7 +10,7 @@ from wakesleep.runs.config import RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
 from wakesleep.runs.selection import CandidateRun, ChoiceFolder, select
-from wakesleep.runs.start import RunOptions, write_extras, write_start
+from wakesleep.runs.start import RunOptions, write_end, write_start
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,5 @@ class RateChoice:
         self.folder.keep(selection.best)
         if options.diagnostics:
             run = load_run(self.path)
-            write_extras(run.folder, run.model, run.data)
+            write_end(run.folder, run.machine, run.data)
         return valid_ll

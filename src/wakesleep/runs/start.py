@@ -206,7 +206,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         MetricsLogger(job.folder),
         TensorBoardLogger(job.folder),
         SamplePictures(job.folder, job.data, options.pictures_every),
-        Checkpointer(job.folder, options.checkpoint_interval, _notes(job.data)),
+        Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )
     result = fit_model(
@@ -219,21 +219,20 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         should_stop=options.should_stop,
         progress=False,
     )
-    if options.diagnostics and result.snapshot.finished:
-        write_extras(job.folder, result.model, job.data)
+    done = options.diagnostics and result.snapshot.finished
+    if done and isinstance(result.model, HelmholtzMachine):
+        write_end(job.folder, result.model, job.data)
     return result
 
 
-def write_extras(folder: RunFolder, model: LatentModel, data: Dataset) -> None:
-    """Keep what a report shows of a trained machine, and what a table's new rows are held to."""
-    if not isinstance(model, HelmholtzMachine):
-        return
+def write_end(folder: RunFolder, model: HelmholtzMachine, data: Dataset) -> None:
+    """Write what a report shows of the model in the folder, and what new rows are compared with."""
     write_diagnostics(folder, model, data)
     if data.schema is not None:
         write_yardstick(folder, model, data)
 
 
-def _notes(data: Dataset) -> dict[str, Any]:
+def notes_of(data: Dataset) -> dict[str, Any]:
     """What a model's file says beside the model: the schema travels with it."""
     return {} if data.schema is None else {"schema": data.schema.to_dict()}
 

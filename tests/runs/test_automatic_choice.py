@@ -1,0 +1,102 @@
+"""The automatic default in a run folder: resumed to the same bits, and what is refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import wakesleep as ws
+from tests.runs.runs import BARE, StopAfter, assert_same_arrays, assert_same_run
+from wakesleep.cli import main
+from wakesleep.errors import UsageError
+from wakesleep.runs.automatic_choice import AutomaticChoice
+from wakesleep.runs.config import DataConfig, RunConfig
+from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.start import fit_run
+
+CONFIG = RunConfig(DataConfig("bars"), "auto", 2)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """All candidates of the rule, each trained for two epochs."""
+    monkeypatch.setattr("wakesleep.training.automatic.COMPILATION", 0.001)
+    monkeypatch.setattr("wakesleep.training.automatic.MOST_UPDATES", 2 * 800 // 10)
+
+
+def test_an_interrupted_choice_ends_with_the_same_bits(short, tmp_path):
+    whole, parts = (AutomaticChoice(tmp_path / name) for name in ("whole", "parts"))
+    data = whole.prepare(CONFIG, 0.01)
+    choice = whole.run(BARE)
+    assert len(choice.tried) > 1
+    parts.prepare(CONFIG, 0.01)
+    assert parts.run(StopAfter(1).options) is None
+    assert parts.unfinished()
+    assert parts.run(StopAfter(2).options) is None
+    again = parts.run(BARE)
+    assert not parts.unfinished()
+    assert [one.valid_ll for one in again.tried] == [one.valid_ll for one in choice.tried]
+    assert_same_run(whole.path, parts.path)
+    # And they are those of the door without a folder.
+    in_memory = ws.fit(data, minutes=0.01, seed=2)
+    assert_same_arrays(in_memory.model, ws.load_run(whole.path).model)
+    kept = json.loads((whole.path / "choice.json").read_text())
+    assert kept["chosen"] == choice.best.name
+    assert kept["minutes"] == 0.01
+    scores = [one["valid_ll"] for one in kept["candidates"].values()]
+    assert max(scores) == kept["valid_ll"] > kept["independent_columns"]
+    with pytest.raises(UsageError, match="holds a run already"):
+        whole.prepare(CONFIG, 0.01)
+    with pytest.raises(UsageError, match="one model"):
+        fit_run(tmp_path / "other", "auto", data)
+
+
+def test_a_candidate_that_diverges_loses(short, tmp_path):
+    choice = AutomaticChoice(tmp_path / "choice")
+    choice.prepare(CONFIG, 0.01)
+    first, *others = sorted(choice.folder.runs())
+    for name in others:
+        shutil.rmtree(choice.folder.candidates / name)
+        (choice.folder.candidates / name).mkdir()
+    mark = RunFolder(choice.folder.candidates / first).diverged_path
+    mark.write_text(json.dumps({"error": "training diverged"}))
+    chosen = choice.run(BARE)
+    scores = {one.candidate.name: one.valid_ll for one in chosen.tried}
+    assert scores[first] is None
+    assert chosen.best.name in others
+
+
+def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).integers(0, 2, (60, 5), np.uint8))
+    words = ["train", str(tmp_path / "rows.npy"), "--split", "1", "0", "0", "--minutes", "0.02"]
+    words += ["--out", str(tmp_path / "run"), "--no-diagnostics"]
+    assert main(words) == 0
+    said = capsys.readouterr().err
+    assert "15 of the training rows are held out" in said
+    assert "tried nade(hidden=" in said
+    assert "independent columns" in said
+    run = ws.load_run(tmp_path / "run")
+    assert (len(run.data.train), len(run.data.valid)) == (45, 15)
+    assert run.config.model.startswith("nade(hidden=")
+    assert main(["train", "--resume", str(tmp_path / "run")]) == 0
+    assert "finished" in capsys.readouterr().err
+    assert main([*words, "--quiet"]) == 2
+    assert main([*words, "--quiet", "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--epochs", "3"], "--epochs goes with a --model of your own"),
+        (["--recipe", "paper"], "--recipe goes with"),
+        (["--learning-rate", "0.1,0.2"], "--learning-rate goes with"),
+        (["--wake-q", "False"], "--wake-q goes with"),
+        (["--minutes", "0"], "minutes is 0"),
+        (["--model", "sbn/sbn 2", "--minutes", "3"], "--minutes goes with --model auto"),
+    ],
+)
+def test_what_the_automatic_model_refuses(words, said, tmp_path, capsys):
+    assert main(["train", "bars", *words, "--out", str(tmp_path / "run")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
