@@ -11,6 +11,7 @@ import argparse
 import time
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -56,12 +57,18 @@ def measure(key: Key, minutes: float) -> Row:
     except NotApplicableError as error:
         row["not_asked"] = str(error)
     row["seconds"] = round(time.monotonic() - began, 2)
-    row["commit"] = provenance.commit()
+    row["commit"] = _commit()
     if key.method == "ours":
         row["minutes"] = minutes
         # Each table has shapes of its own: what was compiled for them is of no more use.
         jax.clear_caches()
     return row
+
+
+@cache
+def _commit() -> str:
+    """Of the code that was imported, whatever is changed while it runs."""
+    return provenance.commit()
 
 
 def parse() -> argparse.Namespace:
@@ -79,6 +86,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
+    _commit()
     store = Store(options.folder / "measured.jsonl")
     failed = 0 if options.summary else measure_all(options, store)
     write_summaries(store.rows(), PARTS, options.folder)

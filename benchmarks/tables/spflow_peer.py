@@ -1,5 +1,7 @@
 """SPFlow's LearnSPN with categorical and Gaussian leaves, as it comes."""
 
+import contextlib
+import io
 import warnings
 
 import numpy as np
@@ -46,7 +48,13 @@ def spflow_log_prob(schema: Schema, parts: tuple[Encoded, ...], seed: int) -> np
     known = torch.tensor(_filled(table(train), count), dtype=torch.float32)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        network = learn_spn(known, leaves)
+        try:
+            # It says a line for each cluster it finds.
+            with contextlib.redirect_stdout(io.StringIO()):
+                network = learn_spn(known, leaves)
+        except RuntimeError as error:
+            # Columns that are constant within a cluster.
+            raise NotApplicableError(f"LearnSPN fails: {error}") from None
         draws = range(DRAWS if any(train.whole) else 1)
         rows = [torch.tensor(table(test), dtype=torch.float32) for _ in draws]
         found = [network.log_likelihood(each).numpy().reshape(test.rows, -1)[:, 0] for each in rows]
