@@ -15,6 +15,7 @@ SMALL = [f"{kind}/{kind} {DEPTHS[i % 3]}" for i, kind in enumerate(KINDS)]
 SMALL += [f"{kind}/{KINDS[i - 1]} {DEPTHS[(i + 2) % 3]}" for i, kind in enumerate(KINDS)]
 # Another kind in every layer of p, and of q.
 MIXED = ["nade|darn|ar_sbn|sbn/ar_sbn|nade|sbn 2-3-2", "sbn|nade(hidden=1)/sbn(units=2)|darn 2-3"]
+MIXED += ["nade(order=3)|darn(order=1)/ar_sbn(order=2) 2-3"]
 
 
 def small_machine(text, scale=1.0, seed=7):
@@ -25,11 +26,12 @@ def small_machine(text, scale=1.0, seed=7):
 def layer_specs():
     """Any kind with any of its options."""
     counts = st.integers(1, 4)
-    values = {"hidden": counts, "units": counts}
+    values = {"hidden": counts, "order": st.integers(0, 3), "units": counts}
     values["nonlinearity"] = st.sampled_from(["tanh", "sigmoid", "relu"])
 
     def of(kind):
-        names = {name: rule for name, rule in values.items() if name != "hidden" or kind == "nade"}
+        without = {"sbn": {"hidden", "order"}, "nade": set()}.get(kind, {"hidden"})
+        names = {name: rule for name, rule in values.items() if name not in without}
         return st.builds(LayerSpec, st.just(kind), st.fixed_dictionaries({}, optional=names))
 
     return st.sampled_from(KINDS).flatmap(of)

@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -50,6 +51,12 @@ def missing_names():
     return {"model": small_machine("sbn/sbn 2-3"), "x": x, "missing": x < 1}
 
 
+def mixture_names():
+    x = np.asarray(all_bits(FEATURES))
+    one, two = small_machine("nade"), small_machine("nade(order=1)")
+    return {"one": one, "two": two, "data": SimpleNamespace(valid=x, test=x)}
+
+
 def table_names():
     rng = np.random.default_rng(0)
     ages = np.where(rng.random(50) < 0.1, np.nan, rng.integers(18, 80, 50))
@@ -67,6 +74,7 @@ GIVEN = {
     "docs/running.md": run_folder,
     "docs/howto/sklearn.md": sklearn_names,
     "docs/howto/missing.md": missing_names,
+    "docs/howto/mixtures.md": mixture_names,
     "docs/tables.md": table_names,
 }
 # Pages whose code trains or needs a run: run whole, and judged, by tests of their own.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests import oracle
-from tests.machines import FEATURES, SMALL, small_machine
+from tests.machines import FEATURES, MIXED, SMALL, small_machine
 from tests.oracle import flat, sharpen
 from tests.oracle.layers import NONLINEARITIES
 from wakesleep.layers import LAYERS, create_layer, initialisation
@@ -42,7 +42,7 @@ def mixed_machine(scale=1.0):
     return sharpen(HelmholtzMachine(p, q), key, scale=scale)
 
 
-@pytest.fixture(params=[*SMALL, "mixed"])
+@pytest.fixture(params=[*SMALL, MIXED[-1], "mixed"])
 def machine(request):
     return mixed_machine() if request.param == "mixed" else small_machine(request.param)
 

@@ -126,10 +126,10 @@ def test_the_header_lists_every_layer(tmp_path):
     assert header["format"] == 2
     assert header["architecture"] == "nade(hidden=2)|sbn/darn 3"
     assert header["features"] == 4
-    darn = {"units": 4, "nonlinearity": "tanh"}
+    darn = {"order": 0, "units": 4, "nonlinearity": "tanh"}
     assert header["layers"] == {
         "p": [
-            {"kind": "nade", "size": 4, "parents": 3, "options": {"hidden": 2}},
+            {"kind": "nade", "size": 4, "parents": 3, "options": {"hidden": 2, "order": 0}},
             {"kind": "sbn", "size": 3, "parents": 0, "options": {}},
         ],
         "q": [{"kind": "darn", "size": 3, "parents": 4, "options": darn}],

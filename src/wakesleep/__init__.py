@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from wakesleep.evaluation import log_likelihood as log_likelihood
     from wakesleep.inference.imputation import Imputation as Imputation
     from wakesleep.inference.imputation import impute as impute
+    from wakesleep.inference.mixing import mix as mix
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
     from wakesleep.models import FunctionModel as FunctionModel
     from wakesleep.models import HelmholtzMachine as HelmholtzMachine
     from wakesleep.models import LatentModel as LatentModel
+    from wakesleep.models import Mixture as Mixture
     from wakesleep.models import sample as sample
     from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.runs.loading import load_run as load_run
@@ -50,8 +52,9 @@ _HOMES = {
     "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
     "wakesleep.evaluation": ("log_likelihood",),
     "wakesleep.inference.imputation": ("Imputation", "impute"),
+    "wakesleep.inference.mixing": ("mix",),
     "wakesleep.layers": ("LAYERS", "Layer"),
-    "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "sample"),
+    "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "Mixture", "sample"),
     "wakesleep.pretrained": ("load_pretrained",),
     "wakesleep.runs.loading": ("load_run",),
     "wakesleep.runs.start": ("RunOptions", "fit_run"),

@@ -9,6 +9,7 @@ the order of sizes is reversed: layers and latents everywhere else run from the 
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,9 +33,10 @@ from wakesleep.layers import (
     with_emission,
 )
 from wakesleep.layers.base import Options
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 
 EXAMPLE = "'sbn/nade 10-200-200' or 'nade(hidden=100)/sbn 50'"
+MIXTURE = "mixture of"
 MOST_UNITS = 10**9
 """In one layer; a larger number is a slip of the hand, or not of this world."""
 
@@ -199,8 +201,16 @@ def _with_constant_bias(layer: Layer, bias: float) -> Layer:
     return layer.with_bias(jnp.full(layer.size, bias, jnp.float32))
 
 
-def describe(machine: HelmholtzMachine) -> str:
-    """The shortest notation that `build` would make a machine of the same shape from."""
+def describe(machine: BitModel) -> str:
+    """The shortest notation that `build` would make a machine of the same shape from.
+
+    Of a mixture, those of its components: `mixture of 3: 2 x nade/sbn 20; nade(order=1)/sbn 20`,
+    which is for people alone.
+    """
+    if isinstance(machine, Mixture):
+        counts = Counter(map(describe, machine.components))
+        parts = [name if count == 1 else f"{count} x {name}" for name, count in counts.items()]
+        return f"{MIXTURE} {len(machine.components)}: {'; '.join(parts)}"
     return str(Architecture(_specs(machine.p), _specs(machine.q), machine.latent_sizes))
 
 

@@ -21,14 +21,17 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number."""
+    """A whole number of at least `least`, and at most `most` where that is given."""
 
     least: int = 0
+    most: int | None = None
 
     def problem(self, value: Any) -> str | None:
         """A bool is no number here."""
         if not isinstance(value, int) or isinstance(value, bool):
             return "must be a whole number"
+        if self.most is not None and value > self.most:
+            return f"must be at most {self.most}"
         return None if value >= self.least else f"must be {self.least} or more"
 
 

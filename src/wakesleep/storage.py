@@ -29,7 +29,8 @@ from wakesleep.layers import (
     spec_of,
     with_emission,
 )
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Mixture
+from wakesleep.models.mixture import MOST_COMPONENTS
 from wakesleep.options import Whole
 
 FORMAT = 2
@@ -136,10 +137,10 @@ def _halved(leaf: Any) -> Any:
     return leaf.astype(np.float16) if getattr(leaf, "dtype", None) == np.float32 else leaf
 
 
-def load_model(path: str | Path) -> HelmholtzMachine:
-    """Read a Helmholtz machine written by `save_model`."""
+def load_model(path: str | Path) -> BitModel:
+    """Read a Helmholtz machine, or a mixture of them, written by `save_model`."""
     header = read_header(Path(path))
-    model: HelmholtzMachine = load_arrays(Path(path), model_shapes(header, Path(path)))
+    model: BitModel = load_arrays(Path(path), model_shapes(header, Path(path)))
     return model
 
 
@@ -149,8 +150,11 @@ def model_header(model: LatentModel) -> dict[str, Any]:
     Of a model that is not made of layers it names the class; its arrays can be read by
     `load_arrays` into such a model.
     """
-    if not isinstance(model, HelmholtzMachine):
+    if not isinstance(model, BitModel):
         return {"model": type(model).__name__}
+    if isinstance(model, Mixture):
+        parts = [model_header(each) for each in model.components]
+        return {"architecture": describe(model), "features": model.features, "components": parts}
     layers = {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}
     header = {"architecture": describe(model), "features": model.features, "layers": layers}
     sizes = model.p[0].emission.group_sizes
@@ -167,13 +171,13 @@ def _record(layer: Layer) -> dict[str, Any]:
     }
 
 
-def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
-    """The machine a header describes, shapes in place of arrays.
+def model_shapes(header: Mapping[str, Any], path: Path) -> BitModel:
+    """The machine or mixture a header describes, shapes in place of arrays.
 
-    A header is believed in nothing: whatever it says, this takes no memory and gives a machine
+    A header is believed in nothing: whatever it says, this takes no memory and gives a model
     or a `DataError`.
     """
-    if "model" in header and "layers" not in header:
+    if "model" in header and not {"layers", "components"} & set(header):
         raise DataError(
             f"{path} holds the arrays of a {_shortened(header['model'])}, whose functions are not "
             "in the file: make the model again and fill it with wakesleep.storage.load_arrays"
@@ -181,6 +185,8 @@ def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
     try:
         if header.get("format") == 1:
             return _named_machine(header.get("architecture"), header.get("features"))
+        if "components" in header:
+            return _listed_mixture(header["components"])
         return _listed_machine(header.get("layers"), header.get("groups"))
     except ValueError as error:
         raise DataError(f"{path} holds no model: {_shortened(error)}") from None
@@ -201,6 +207,16 @@ def _named_machine(architecture: Any, features: Any) -> HelmholtzMachine:
         _check_numbers(spec.options)
     machine: HelmholtzMachine = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
     return machine
+
+
+def _listed_mixture(components: Any) -> Mixture:
+    if not (isinstance(components, list) and all(isinstance(each, dict) for each in components)):
+        raise UsageError("its components are not a list of machines")
+    if not 0 < len(components) <= MOST_COMPONENTS:
+        raise UsageError(f"its components must be from 1 to {MOST_COMPONENTS}")
+    parts = tuple(_listed_machine(each.get("layers"), each.get("groups")) for each in components)
+    mixture: Mixture = jax.eval_shape(lambda parts: Mixture(parts, jnp.zeros(len(parts))), parts)
+    return mixture
 
 
 def _listed_machine(layers: Any, groups: Any) -> HelmholtzMachine:

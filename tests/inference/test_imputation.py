@@ -11,7 +11,7 @@ from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.imputation import impute
 
 FEATURES = 5
-MACHINES = ("sbn/sbn 2-3", "ar_sbn/sbn 3", "nade/nade 2-2")
+MACHINES = ("sbn/sbn 2-3", "ar_sbn(order=2)/sbn 3", "nade/nade 2-2", "nade")
 X = np.array([1, 0, 1, 1, 0], np.float32)
 MASKS = {
     "the last": [False, False, False, True, True],
@@ -181,9 +181,3 @@ def test_options_out_of_range_are_refused(options, said, key):
 def test_tables_that_are_none_are_refused(x, mask, said, key):
     with pytest.raises(DataError, match=said):
         impute(machine_of("sbn/sbn 2"), x, mask, key=key)
-
-
-def test_a_model_without_latents_is_refused_with_a_sentence(key):
-    model = ws.build("nade(hidden=3)", features=4, key=key)
-    with pytest.raises(UsageError, match="without latents"):
-        ws.impute(model, [[0, 1, 0, np.nan]], key=key)

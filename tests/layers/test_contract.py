@@ -7,14 +7,26 @@ import numpy as np
 import pytest
 
 from tests.oracle import all_bits, flat, sharpen
-from wakesleep.layers import INITIALISATIONS, LAYERS, create_layer, initialisation, spec_of
+from wakesleep.layers import (
+    INITIALISATIONS,
+    LAYERS,
+    create_layer,
+    initialisation,
+    option_rules,
+    spec_of,
+)
 
 SIZE = 4
 CASES = [(kind, parents, {}) for kind in LAYERS for parents in (0, 3)]
 CASES += [(kind, 3, {"units": 2, "nonlinearity": "sigmoid"}) for kind in LAYERS]
+CASES += [(kind, 3, {"order": 3}) for kind in LAYERS if "order" in option_rules(kind)]
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}{'-units' if case[2] else ''}")
+def name_of(case):
+    return "-".join([case[0], str(case[1]), *list(case[2])[:1]])
+
+
+@pytest.fixture(params=CASES, ids=name_of)
 def layer(request, key):
     kind, parents, options = request.param
     made = create_layer(kind, key, SIZE, parents, initialisation("default"), options)

@@ -1,17 +1,30 @@
 """Groups of units in every kind of layer, against level probabilities worked out by hand."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.oracle import flat, layer_log_prob, layer_logits, sharpen
+from tests.oracle import (
+    every_row,
+    flat,
+    grouped_log_likelihood,
+    layer_logits,
+    row_log_prob,
+    sharpen,
+)
 from wakesleep import kernels
 from wakesleep.architecture import build, describe
 from wakesleep.errors import UsageError
-from wakesleep.layers import BERNOULLI, LAYERS, Groups, create_layer, emission_of, initialisation
+from wakesleep.layers import (
+    BERNOULLI,
+    LAYERS,
+    Groups,
+    create_layer,
+    emission_of,
+    initialisation,
+    option_rules,
+)
 from wakesleep.layers import with_emission as emitting
 from wakesleep.models import Masked
 from wakesleep.storage import load_model, save_model
@@ -22,52 +35,31 @@ PARENTS = 3
 Y = jnp.array([1.0, 0.0, 1.0])
 
 
-def every_row():
-    """All rows of one-hot groups and single bits, `[R, D]`."""
-    levels = [range(2) if size == 1 else range(size) for size in SIZES]
-    rows = []
-    for chosen in itertools.product(*levels):
-        parts = [[v] if s == 1 else np.eye(s)[v] for v, s in zip(chosen, SIZES, strict=True)]
-        rows.append(np.concatenate(parts))
-    return np.array(rows, np.float32)
+ROWS = every_row(SIZES)
 
 
-ROWS = every_row()
+KINDS = [*LAYERS, *(f"{kind} in order" for kind in LAYERS if "order" in option_rules(kind))]
 
 
-def layer_of(kind, key, parents=PARENTS):
-    made = create_layer(kind, key, D, parents, initialisation("default"), {})
+def layer_of(name, key, parents=PARENTS):
+    kind, *ordered = name.split(" in ")
+    options = {"order": 2} if ordered else {}
+    made = create_layer(kind, key, D, parents, initialisation("default"), options)
     return emitting(sharpen(made, key, scale=1.0), Groups(SIZES))
 
 
-def log_probability(logits, row):
-    """By the definition, one group at a time: units are asked until one says yes."""
-    total, at = 0.0, 0
-    for size in SIZES:
-        asked = range(at, at + size)
-        for unit in asked:
-            yes = 1 / (1 + np.exp(-np.float64(logits[unit])))
-            if size > 1 and unit == asked[-1]:
-                break
-            total += np.log(yes if row[unit] else 1 - yes)
-            if size > 1 and row[unit]:
-                break
-        at += size
-    return total
-
-
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_probabilities_are_the_definition_s_and_sum_to_one_over_all_levels(kind, key):
     layer = layer_of(kind, key)
     log_prob = np.asarray(layer.log_prob(jnp.asarray(ROWS), Y), np.float64)
     logits = np.asarray(layer_logits(layer, ROWS, np.tile(Y, (len(ROWS), 1))))
-    expected = [log_probability(each, row) for each, row in zip(logits, ROWS, strict=True)]
+    expected = [row_log_prob(each, row, SIZES) for each, row in zip(logits, ROWS, strict=True)]
     np.testing.assert_allclose(log_prob, expected, atol=2e-5)
     assert np.exp(log_prob).sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("kernel", ["native", "reference"])
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_draws_are_legal_and_as_frequent_as_their_probability(kind, kernel, key, monkeypatch):
     if kernel == "reference":
         monkeypatch.setattr(kernels.native, "serves", lambda *arrays: False)
@@ -82,7 +74,7 @@ def test_draws_are_legal_and_as_frequent_as_their_probability(kind, kernel, key,
     assert np.abs(z).max() < 5
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_units_never_see_their_own_group_s_others(kind, key):
     """Given the groups before it, a group's level probabilities sum to one, whatever they are."""
     layer = layer_of(kind, key)
@@ -95,7 +87,7 @@ def test_units_never_see_their_own_group_s_others(kind, key):
         assert np.exp(np.asarray(log_levels, np.float64)).sum() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_given_groups_stay_and_the_others_are_drawn_by_their_conditional(kind, key):
     layer = layer_of(kind, key)
     given = ROWS[37]
@@ -117,7 +109,7 @@ def test_given_groups_stay_and_the_others_are_drawn_by_their_conditional(kind, k
     assert logits.shape == (count, D)
 
 
-@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_gradient_is_that_of_the_log_probability(kind, key):
     layer = layer_of(kind, key)
     x, direction = jnp.asarray(ROWS[11]), jax.random.normal(key, (len(flat(layer)),))
@@ -148,7 +140,7 @@ def test_means_are_the_level_probabilities(key):
     emission = Groups(SIZES)
     logits = 3 * jax.random.normal(key, (D,))
     mean = np.asarray(emission.mean(logits), np.float64)
-    p = np.array([np.exp(log_probability(np.asarray(logits), row)) for row in ROWS])
+    p = np.array([np.exp(row_log_prob(np.asarray(logits), row, SIZES)) for row in ROWS])
     np.testing.assert_allclose(mean, p @ ROWS, atol=1e-6)
 
 
@@ -166,7 +158,9 @@ def test_groups_of_one_are_plain_bits():
         emission_of((2, 1), 4)
 
 
-@pytest.mark.parametrize("text", ["nade/sbn 3", "sbn/nade 2-3", "darn|sbn/sbn 2-3", "nade"])
+@pytest.mark.parametrize(
+    "text", ["nade(order=2)/sbn 3", "sbn/nade 2-3", "darn|sbn/sbn 2-3", "nade"]
+)
 @pytest.mark.parametrize("masked", [False, True])
 def test_machines_with_groups_are_saved_loaded_and_described(text, masked, key, tmp_path):
     machine = build(text, D, key=key, groups=SIZES, masked=masked)
@@ -179,26 +173,13 @@ def test_machines_with_groups_are_saved_loaded_and_described(text, masked, key, 
     assert jax.tree.structure(loaded) == jax.tree.structure(machine)
 
 
-def log_marginals(machine):
-    """log p(x) of every row by listing the latent states, all of it by the oracle and by hand."""
-    states = np.array(list(itertools.product((0.0, 1.0), repeat=sum(machine.latent_sizes))))
-    h = np.split(states, np.cumsum(machine.latent_sizes)[:-1], axis=1)
-    above = [*h[1:], np.zeros((len(states), 0))]
-    prior = sum(layer_log_prob(p, v, y) for p, v, y in zip(machine.p[1:], h, above, strict=True))
-    log_p = []
-    for row in ROWS:
-        logits = layer_logits(machine.p[0], np.tile(row, (len(states), 1)), h[0])
-        log_p.append(np.logaddexp.reduce(prior + [log_probability(each, row) for each in logits]))
-    return np.array(log_p)
-
-
-@pytest.mark.parametrize("text", ["sbn/sbn 3", "nade/sbn 3", "ar_sbn/nade 2-2"])
+@pytest.mark.parametrize("text", ["sbn/sbn 3", "nade(order=2)/sbn 3", "ar_sbn/nade 2-2"])
 @pytest.mark.parametrize("sees_mask", [False, True])
 def test_weights_of_rows_with_missing_cells_are_unbiased(text, sees_mask, key):
     """The mean weight is p of what was observed, by listing every row and every latent state."""
     machine = build(text, D, key=key, groups=SIZES, masked=sees_mask)
     machine = sharpen(machine, key, scale=0.7)
-    log_p = log_marginals(machine)
+    log_p = grouped_log_likelihood(machine, ROWS, SIZES)
     assert np.exp(log_p).sum() == pytest.approx(1, abs=1e-6)
     observed = np.array([1, 0, 1, 0, 1], np.float32)
     units = np.repeat(observed > 0, SIZES)

@@ -14,6 +14,13 @@ from tests.oracle.gradients import (
     weighted_p_gradient,
     weighted_q_gradient,
 )
+from tests.oracle.groups import (
+    every_row,
+    grouped_log_likelihood,
+    mixture_log_likelihood,
+    observed_log_likelihood,
+    row_log_prob,
+)
 from tests.oracle.layers import layer_log_prob, layer_logits
 from tests.oracle.parameters import flat, sharpen
 from tests.oracle.states import (
@@ -33,6 +40,7 @@ from tests.oracle.states import (
 __all__ = [
     "all_bits",
     "all_latents",
+    "every_row",
     "exact_bound",
     "exact_conditionals",
     "exact_log_joint",
@@ -44,9 +52,13 @@ __all__ = [
     "exact_sleep_q_gradient",
     "exact_wake_q_gradient",
     "flat",
+    "grouped_log_likelihood",
     "imputations",
     "layer_log_prob",
     "layer_logits",
+    "mixture_log_likelihood",
+    "observed_log_likelihood",
+    "row_log_prob",
     "sharpen",
     "state_numbers",
     "weighted_p_gradient",

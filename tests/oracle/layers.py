@@ -27,10 +27,14 @@ NONLINEARITIES = {
 
 
 class Parameters(NamedTuple):
-    """A layer as numbers: arrays by name, deterministic units' nonlinearity if it has them."""
+    """A layer as numbers: arrays by name, deterministic units' nonlinearity if it has them.
+
+    `units` says which unit is taken first, second, ...; None where they are taken as they stand.
+    """
 
     arrays: dict[str, np.ndarray]
     nonlinearity: str | None = None
+    units: np.ndarray | None = None
 
     @property
     def size(self):
@@ -44,7 +48,20 @@ def read(layer):
         jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(leaf, np.float64)
         for path, leaf in leaves
     }
-    return Parameters(arrays, getattr(layer, "nonlinearity", None))
+    inner = getattr(layer, "inner", layer)
+    seed, nonlinearity = getattr(inner, "order", 0), getattr(layer, "nonlinearity", None)
+    if not seed:
+        return Parameters(arrays, nonlinearity)
+    size = len(arrays.get("b", arrays.get("inner.b")))
+    sizes = getattr(inner.emission, "sizes", None) or [1] * size
+    return Parameters(arrays, nonlinearity, shuffled(seed, sizes))
+
+
+def shuffled(seed, sizes):
+    """Units group by group, the groups in the order that NumPy's legacy generator gives them."""
+    numbered = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    order = np.random.RandomState([seed]).permutation(len(sizes))
+    return np.concatenate([numbered[group] for group in order])
 
 
 def sbn_logits(x, y, *, W, b):
@@ -99,6 +116,27 @@ def nade_gradient(g, x, y, **theta):
     return gradients, g @ theta["U_b"] + inside.sum(1) @ theta["U_a"]
 
 
+# What of a layer with an order is kept unit by unit; its other arrays follow the order.
+BY_UNIT = {
+    frozenset({"W", "S", "b"}): {"W", "b"},
+    frozenset({"W", "V", "U_a", "U_b", "a", "b"}): {"U_b", "b"},
+}
+
+
+def in_order(theta, inner, back=False):
+    """A layer's arrays with all that is kept unit by unit in the layer's order, or put back."""
+    if theta.units is None:
+        return inner
+    rows = np.argsort(theta.units) if back else theta.units
+    by_unit = BY_UNIT[frozenset(inner)]
+    return {name: array[rows] if name in by_unit else array for name, array in inner.items()}
+
+
+def taken(theta, values):
+    """Values of units, `[..., D]`, in the layer's order."""
+    return values if theta.units is None else values[..., theta.units]
+
+
 FORMULAS = {
     frozenset({"W", "b"}): (sbn_logits, sbn_gradient),
     frozenset({"W", "S", "b"}): (ar_sbn_logits, ar_sbn_gradient),
@@ -132,7 +170,10 @@ def units(theta, y):
 def logits(theta, x, y):
     """The logits of P(x_i = 1 | x_<i, y), `[..., D]`."""
     inner = inner_arrays(theta.arrays)
-    made = formulas(inner)[0](x, units(theta, y)[1], **inner)
+    arrays = in_order(theta, inner)
+    made = formulas(inner)[0](taken(theta, x), units(theta, y)[1], **arrays)
+    if theta.units is not None:
+        made = made[..., np.argsort(theta.units)]
     return np.broadcast_to(made, np.broadcast_shapes(made.shape, x.shape))
 
 
@@ -146,7 +187,9 @@ def log_prob_gradient(theta, x, y, weights):
     inner = inner_arrays(theta.arrays)
     before, seen = units(theta, y)
     g = weights[:, None] * (x - sigmoid(logits(theta, x, y)))
-    gradients, to_units = formulas(inner)[1](g, x, seen, **inner)
+    of, arrays = (taken(theta, g), taken(theta, x), seen), in_order(theta, inner)
+    gradients, to_units = formulas(inner)[1](*of, **arrays)
+    gradients = in_order(theta, gradients, back=True)
     if "A" not in theta.arrays:
         return gradients
     to_units = to_units * NONLINEARITIES[theta.nonlinearity][1](before, seen)

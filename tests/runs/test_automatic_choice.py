@@ -1,7 +1,6 @@
 """The automatic default in a run folder: resumed to the same bits, and what is refused."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -14,23 +13,26 @@ from wakesleep.runs.automatic_choice import AutomaticChoice
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.start import fit_run
+from wakesleep.training.divergence import DivergenceError
 
-CONFIG = RunConfig(DataConfig("bars"), "auto", 2)
+CONFIG = RunConfig(DataConfig("digits"), "auto", 2)
+MINUTES = 0.05
 
 
 @pytest.fixture
 def short(monkeypatch):
-    """All candidates of the rule, each trained for two epochs."""
-    monkeypatch.setattr("wakesleep.training.automatic.COMPILATION", 0.001)
-    monkeypatch.setattr("wakesleep.training.automatic.MOST_UPDATES", 2 * 800 // 10)
+    """One candidate and one further order of its columns, each trained for two epochs."""
+    monkeypatch.setattr("wakesleep.training.automatic_fit.COMPANIONS", 1)
+    monkeypatch.setattr("wakesleep.training.automatic.MOST_UPDATES", 60)
+    monkeypatch.setattr("wakesleep.training.automatic.COMPILATION", 1.0)
 
 
 def test_an_interrupted_choice_ends_with_the_same_bits(short, tmp_path):
     whole, parts = (AutomaticChoice(tmp_path / name) for name in ("whole", "parts"))
-    data = whole.prepare(CONFIG, 0.01)
+    data = whole.prepare(CONFIG, MINUTES)
     choice = whole.run(BARE)
-    assert len(choice.tried) > 1
-    parts.prepare(CONFIG, 0.01)
+    assert [one.candidate.name for one in choice.tried] == ["nade", "order-1"]
+    parts.prepare(CONFIG, MINUTES)
     assert parts.run(StopAfter(1).options) is None
     assert parts.unfinished()
     assert parts.run(StopAfter(2).options) is None
@@ -39,32 +41,35 @@ def test_an_interrupted_choice_ends_with_the_same_bits(short, tmp_path):
     assert [one.valid_ll for one in again.tried] == [one.valid_ll for one in choice.tried]
     assert_same_run(whole.path, parts.path)
     # And they are those of the door without a folder.
-    in_memory = ws.fit(data, minutes=0.01, seed=2)
+    in_memory = ws.fit(data, minutes=MINUTES, seed=2)
     assert_same_arrays(in_memory.model, ws.load_run(whole.path).model)
     kept = json.loads((whole.path / "choice.json").read_text())
     assert kept["chosen"] == choice.best.name
-    assert kept["minutes"] == 0.01
+    assert kept["minutes"] == MINUTES
     scores = [one["valid_ll"] for one in kept["candidates"].values()]
-    assert max(scores) == kept["valid_ll"] > kept["independent_columns"]
+    assert kept["valid_ll"] > max(scores) > kept["independent_columns"]
+    assert kept["components"] == 2
+    # The mixture is in one file, which is finished and not trained further.
+    run = ws.load_run(whole.path)
+    assert isinstance(run.model, ws.Mixture)
+    assert run.config.model.startswith("mixture of 2")
+    assert main(["train", "--resume", str(whole.path), "--quiet"]) == 0
+    assert main(["train", "--resume", str(whole.path), "--extend", "1", "--quiet"]) == 2
     with pytest.raises(UsageError, match="holds a run already"):
-        whole.prepare(CONFIG, 0.01)
+        whole.prepare(CONFIG, MINUTES)
     with pytest.raises(UsageError, match="one model"):
         fit_run(tmp_path / "other", "auto", data)
 
 
 def test_a_candidate_that_diverges_loses(short, tmp_path):
     choice = AutomaticChoice(tmp_path / "choice")
-    choice.prepare(CONFIG, 0.01)
-    first, *others = sorted(choice.folder.runs())
-    for name in others:
-        shutil.rmtree(choice.folder.candidates / name)
-        (choice.folder.candidates / name).mkdir()
-    mark = RunFolder(choice.folder.candidates / first).diverged_path
+    choice.prepare(CONFIG, MINUTES)
+    assert list(choice.folder.runs()) == ["nade"]
+    mark = RunFolder(choice.folder.candidates / "nade").diverged_path
     mark.write_text(json.dumps({"error": "training diverged"}))
-    chosen = choice.run(BARE)
-    scores = {one.candidate.name: one.valid_ll for one in chosen.tried}
-    assert scores[first] is None
-    assert chosen.best.name in others
+    with pytest.raises(DivergenceError, match="every candidate diverged"):
+        choice.run(BARE)
+    assert choice.unfinished()
 
 
 def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):

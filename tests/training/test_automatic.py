@@ -11,7 +11,7 @@ from wakesleep.data import Dataset, MaskedBits, PackedBits, load_dataset
 from wakesleep.data.held_out import held_out_count, hold_out
 from wakesleep.errors import DataError, UsageError
 from wakesleep.models import HelmholtzMachine
-from wakesleep.training.automatic import MOST_UPDATES, automatic_candidates
+from wakesleep.training.automatic import LEAST_UPDATES, MOST_UPDATES, automatic_candidates
 from wakesleep.training.events import Chosen, EpochDone, Tried
 
 TINY = 0.02
@@ -30,17 +30,23 @@ def empty_table(rows, features, valid=100):
 
 
 @pytest.mark.parametrize(
-    ("rows", "features"), [(118, 20), (1500, 180), (16_000, 16), (20_000, 100), (50_000, 784)]
+    ("rows", "features", "models"),
+    [
+        (118, 20, ["nade(hidden=100)", "nade(hidden=100)", "nade/nade 10"]),
+        (1500, 180, ["nade(hidden=200)", "nade(hidden=200)", "nade/nade 50"]),
+        (1500, 1000, ["nade(hidden=200)", "nade(hidden=200)"]),
+        (16_000, 16, ["nade(hidden=200)", "nade/nade 50"]),
+        (50_000, 784, ["nade(hidden=200)"]),
+    ],
 )
-def test_the_rule_s_table_of_choices(rows, features):
-    candidates = automatic_candidates(empty_table(rows, features))
-    assert candidates[0].model.startswith("nade(hidden=")
-    assert len({each.name for each in candidates}) == len(candidates) > 1
+def test_the_rule_s_table_of_choices(rows, features, models):
+    candidates = automatic_candidates(empty_table(rows, features, valid=rows // 10))
+    assert [each.model for each in candidates] == models
+    assert len({each.name for each in candidates}) == len(candidates)
     for each in candidates:
-        assert each.recipe.patience > 0
-        assert 1 <= each.updates <= MOST_UPDATES
+        assert LEAST_UPDATES <= each.updates <= MOST_UPDATES
         if rows == 118:
-            assert each.updates >= 3000
+            assert each.updates == 3000
 
 
 def test_a_larger_budget_gives_no_fewer_updates_and_few_rows_no_less_decay():

@@ -12,6 +12,7 @@ from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.impute import Impute
 from wakesleep.cli.info import Info
+from wakesleep.cli.mix import Mix
 from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
@@ -31,6 +32,7 @@ Command = (
     | Annotated[Sample, tyro.conf.subcommand("sample")]
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
+    | Annotated[Mix, tyro.conf.subcommand("mix")]
     | Annotated[Impute, tyro.conf.subcommand("impute")]
     | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Report, tyro.conf.subcommand("report")]

@@ -55,7 +55,7 @@ class Bootstrap:
         chosen = np.random.default_rng(self.seed).choice(len(rows), self.points, replace=False)
         with EvaluationProgress("resampling", quiet=self.quiet or self.json) as progress:
             bias = bias_variance(
-                run.machine,
+                run.single_machine,
                 rows.take(np.sort(chosen)) if run.data.masked else rows[np.sort(chosen)],
                 key=jax.random.key(self.seed),
                 counts=[count for count in COUNTS if count <= self.primary],

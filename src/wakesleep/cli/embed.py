@@ -15,7 +15,7 @@ class Embed:
     """Write the posterior means of the latent units for the rows of another file: features.
 
     Column h1_3 is the third unit of the layer next to the data; a row's numbers depend on that
-    row alone.
+    row alone. Of a mixture, component_2 is the probability that the row is its second component's.
     """
 
     run_folder: RunPath
@@ -40,21 +40,20 @@ class Embed:
         import jax
 
         from wakesleep.cli.progress_bars import working
-        from wakesleep.inference.posterior import infer_rows
+        from wakesleep.inference.posterior import embedding_names, infer_rows
         from wakesleep.runs.loading import load_run
         from wakesleep.runs.new_rows import read_new_rows
 
         if self.samples < 1:
             raise UsageError(f"--samples must be 1 or more, not {self.samples}")
         run = load_run(self.run_folder, self.data)
-        sizes = run.machine.latent_sizes
-        if not sizes:
+        names = embedding_names(run.machine)
+        if not names:
             raise UsageError(f"{self.run_folder} holds a model without latents: nothing to embed")
         new = read_new_rows(run, self.file, unseen=self.unseen)
         with working("inferring"):
             key = jax.random.key(self.seed)
             means = infer_rows(run.machine, new.rows, self.samples, key).means
-        names = [f"h{layer}_{unit}" for layer, n in enumerate(sizes, 1) for unit in range(1, n + 1)]
         write_result(new.named(dict(zip(names, means.T, strict=True))), self.out)
         if self.json:
             about = {"rows": len(new), "features": len(names), "written": str(self.out)}

@@ -43,7 +43,7 @@ class Show:
         data = run.about_data.without_rows()
         of = fields.generative_fields if self.network == "p" else fields.inference_fields
         with working("drawing"):
-            shown = fields.scaled(fields.strongest(of(run.machine), self.count))
+            shown = fields.scaled(fields.strongest(of(run.single_machine), self.count))
             save_canvas(self.out, layout(data, shown, colours=SIGNED), colours=SIGNED)
         if data.image_shape:
             show_in_terminal(data.images(shown), self.preview)

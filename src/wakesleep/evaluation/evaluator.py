@@ -18,6 +18,11 @@ class Evaluator(abc.ABC):
     needs_full_tiles: ClassVar[bool] = True
 
     @property
+    def exact(self) -> bool:
+        """Whether log p(x) is computed and not estimated."""
+        return False
+
+    @property
     @abc.abstractmethod
     def examples(self) -> int:
         """How many examples each call takes."""

@@ -52,6 +52,11 @@ class Enumeration(Evaluator):
     log_prior: Values
     prior_bound: Values
 
+    @property
+    def exact(self) -> bool:
+        """Yes."""
+        return True
+
     @classmethod
     def of(cls, model: HelmholtzMachine) -> "Enumeration":
         """Sum out all latent layers but the first."""

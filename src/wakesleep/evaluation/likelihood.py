@@ -9,6 +9,7 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.adaptive import AdaptiveSampling
+from wakesleep.evaluation.components import Components
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.exact import Enumeration
 from wakesleep.evaluation.partial_results import Checkpoint, fingerprint
@@ -19,7 +20,7 @@ from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows, examples
-from wakesleep.models import HelmholtzMachine, LatentModel, Masked
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture
 
 METHODS = ("importance", "exact")
 
@@ -42,11 +43,13 @@ def log_likelihood(
     whatever the memory, and whether or not the evaluation was interrupted.
 
     Args:
-        model: a Helmholtz machine, or any other latent model.
+        model: a Helmholtz machine, a mixture of them, or any other latent model. Each component of
+            a mixture is evaluated as it would be alone, with samples of its own.
         data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix; `MaskedBits`, of
             which the observed cells are scored; for other models any tree of arrays with the rows
             in front.
-        samples: K per row; with a tolerance, the most that a row may take (a state that an
+        samples: K per row, and per component of a mixture; with a tolerance, the most that a row
+            may take (a state that an
             SMC run scores counts as one).
         key: the randomness; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small Helmholtz
@@ -78,7 +81,7 @@ def log_likelihood(
         store = Checkpoint(Path(checkpoint), fingerprint(model, rows, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
     records = evaluate_all(evaluator, rows, workers=workers, checkpoint=store, progress=progress)
-    return LogLikelihood(records, "exact" if isinstance(evaluator, FullyVisible) else method)
+    return LogLikelihood(records, "exact" if evaluator.exact else method)
 
 
 class _Options(NamedTuple):
@@ -87,10 +90,21 @@ class _Options(NamedTuple):
     method: str
     tolerance: float | int | None
 
+    def of(self, component: int) -> "_Options":
+        """The same with randomness of its own for a component of a mixture."""
+        if self.key is None:
+            return self
+        return self._replace(key=jax.random.fold_in(self.key, component))
+
 
 def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
     """The way to evaluate the model on examples like `x`, a tree of arrays `[1, ...]`."""
     samples, key, method, tolerance = options
+    if isinstance(model, Mixture):
+        return Components(
+            [_evaluator(each, x, options.of(c)) for c, each in enumerate(model.components)],
+            np.asarray(model.log_proportions, np.float64),
+        )
     masked = isinstance(x, Masked)
     if isinstance(model, HelmholtzMachine):
         if masked and method == "exact" and not model.p[0].factorial:
@@ -113,7 +127,7 @@ def _check_options(options: _Options, model: LatentModel) -> None:
     samples, key, method, tolerance = options
     if method not in METHODS:
         raise UsageError(f"method '{method}' is unknown; valid: {', '.join(METHODS)}")
-    if method == "exact" and not isinstance(model, HelmholtzMachine):
+    if method == "exact" and not isinstance(model, BitModel):
         raise UsageError(
             "method 'exact' lists the latent states of a Helmholtz machine, which this model is "
             "not: use method 'importance'"

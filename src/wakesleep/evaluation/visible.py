@@ -24,6 +24,11 @@ class FullyVisible(Evaluator):
     widths: Widths
 
     @property
+    def exact(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
     def examples(self) -> int:
         """How many examples each call takes."""
         return self.widths.tile_rows

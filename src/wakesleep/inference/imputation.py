@@ -1,5 +1,6 @@
 """`impute`: rows with missing bits in, draws and probabilities of those bits out."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,8 +22,9 @@ from wakesleep.inference.population import (
     weighted_mean,
 )
 from wakesleep.inference.resampling import multinomial, take
+from wakesleep.inference.responsibilities import impute_components
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
 
 LARGEST_ARRAY = 1 << 26
 """Bytes of a block's widest array."""
@@ -99,7 +101,8 @@ def impute(
     depend on the key and on the rows with missing bits, not on those without.
 
     Args:
-        model: a Helmholtz machine.
+        model: a Helmholtz machine, or a mixture of them: its components impute by themselves, and
+            are weighed by their p̂(x_observed).
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the imputations considered for each row.
@@ -117,10 +120,19 @@ def impute(
     """
     options = _Options(samples, draws, moves, threshold)
     _check_options(options)
+    if isinstance(model, Mixture):
+        alone = functools.partial(
+            impute,
+            x=x,
+            missing=missing,
+            samples=samples,
+            draws=draws,
+            moves=moves,
+            threshold=threshold,
+        )
+        return Imputation(**impute_components(model, alone, key, progress))
     if not isinstance(model, HelmholtzMachine):
-        raise UsageError("impute is for Helmholtz machines, which this model is not")
-    if not model.latent_sizes:
-        raise UsageError("a model without latents has no q to impute missing bits with")
+        raise UsageError("impute is for Helmholtz machines and mixtures, which this model is not")
     bits, mask = _checked(model, x, missing)
     result = _as_observed(bits, draws)
     partial = np.flatnonzero(mask.any(axis=1))
@@ -225,7 +237,7 @@ def _move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int
 
 
 def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
-    widest = max(model.features, *model.latent_sizes)
+    widest = max((model.features, *model.latent_sizes))
     return max(1, min(rows, LARGEST_ARRAY // (4 * samples * widest)))
 
 

@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from wakesleep.inference.metropolis import metropolis
-from wakesleep.inference.population import Particles, expected_bits, log_prior
+from wakesleep.inference.population import Particles, expected_bits, log_prior, parents_of
 from wakesleep.models import HelmholtzMachine, Latents
 
 Each = Float[Array, "B K"]
@@ -50,7 +50,7 @@ def move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int)
 
     def step(particles: Particles, sweep_key: Key[Array, ""]) -> tuple[Particles, tuple]:
         moved, accepted = sweep(target, sweep_key, particles)
-        logits = model.p[0].conditional_logits(moved.x, moved.h[0])
+        logits = model.p[0].conditional_logits(moved.x, parents_of(moved.h))
         return moved, (expected_bits(model, moved.x, logits).mean(1), accepted)
 
     last, (probabilities, accepted) = lax.scan(step, particles, jax.random.split(key, sweeps))
@@ -153,9 +153,9 @@ def _move_jointly(
     """
     visible, observed = target.model.p[0], ~target.missing
     key_x, key_accept = jax.random.split(key)
-    pre = visible.preactivations(proposed[0])
+    pre = visible.preactivations(parents_of(proposed))
     x, logits = visible.draw_unobserved(key_x, particles.x, observed, pre)
-    before = visible.conditional_logits(particles.x, particles.h[0])
+    before = visible.conditional_logits(particles.x, parents_of(particles.h))
     gain = gain + visible.log_prob_observed(x, logits, observed)
     gain -= visible.log_prob_observed(particles.x, before, observed)
     return metropolis(_log_uniform(key_accept, gain), gain, Particles(x, proposed), particles)

@@ -42,11 +42,18 @@ def sample_q_each(
     rows, samples, width = x.shape
     flat, terms = model.sample_q_with_terms(key, x.reshape(rows * samples, width), 1)
     h = tuple(layer.reshape(rows, samples, -1) for layer in flat)
-    return h, sum(terms, start=jnp.zeros(())).reshape(rows, samples)
+    return h, sum(terms, start=jnp.zeros((rows * samples, 1))).reshape(rows, samples)
 
 
-def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "B K"]:
-    """log p(h)."""
+def parents_of(h: Latents) -> Float[Array, "... C"]:
+    """What the visible layer sees of the latents; nothing in a model without any."""
+    return h[0] if h else jnp.zeros(0)
+
+
+def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "*batch"]:
+    """log p(h); 0 where there are no latents."""
+    if not h:
+        return jnp.zeros(())
     above = (*h[1:], jnp.zeros(0))
     terms = [
         layer.log_prob(value, parents)
@@ -70,7 +77,9 @@ def propose(
     key_h, key_x = jax.random.split(key)
     h, log_q = sample_q_each(model, key_h, imputed)
     visible = model.p[0]
-    x, logits = visible.draw_unobserved(key_x, imputed, ~missing, visible.preactivations(h[0]))
+    x, logits = visible.draw_unobserved(
+        key_x, imputed, ~missing, visible.preactivations(parents_of(h))
+    )
     log_weights = log_prior(model, h) + visible.log_prob_observed(x, logits, ~missing) - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
 

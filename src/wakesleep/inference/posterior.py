@@ -19,8 +19,9 @@ from jaxtyping import Array, Float, Int, Key, PyTree, UInt8, UInt32
 from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.blocks import Block, Blocks
+from wakesleep.inference.responsibilities import responsibilities
 from wakesleep.inference.rows import Decoder, decoder_of
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 
 ROWS_PER_CALL = 512
 """The one height that is compiled; a call computes only as many of its rows as are real."""
@@ -32,7 +33,7 @@ class Inferred(NamedTuple):
     Attributes:
         log_likelihood: log p̂(x), `[N]`.
         means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`;
-            `[N, 0]` without latents.
+            `[N, 0]` without latents. `embedding_names` says what each column is.
     """
 
     log_likelihood: npt.NDArray[np.float64]
@@ -40,12 +41,15 @@ class Inferred(NamedTuple):
 
 
 def infer_rows(
-    model: HelmholtzMachine, bits: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
+    model: BitModel, bits: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
 ) -> Inferred:
     """Weigh K samples of q for every row; without latents log p(x) is exact.
 
-    Where cells are missing, it is log p of those that were observed.
+    Where cells are missing, it is log p of those that were observed. Of a mixture `means` are
+    its components' responsibilities p(c | x), then the posterior means of each one's latents.
     """
+    if isinstance(model, Mixture):
+        return _infer_mixture(model, bits, samples, key)
     if not model.latent_sizes and (model.p[0].factorial or not isinstance(bits, MaskedBits)):
         samples = 1
 
@@ -96,3 +100,29 @@ def _infer_one(
     weights = importance.normalise(drawn.log_weights)[0]
     means = [jnp.zeros(0), *(weights @ layer[0] for layer in drawn.h)]
     return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)
+
+
+def _infer_mixture(
+    model: Mixture, bits: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
+) -> Inferred:
+    each = [
+        infer_rows(component, bits, samples, jax.random.fold_in(key, number))
+        for number, component in enumerate(model.components)
+    ]
+    values = [one.log_likelihood for one in each]
+    total, shares = responsibilities(model, np.stack(values, axis=1))
+    return Inferred(total, np.concatenate([shares, *(one.means for one in each)], axis=1))
+
+
+def embedding_names(model: BitModel) -> list[str]:
+    """What the columns of `means` are: `h1_3` is the third unit of the layer next to the data.
+
+    Of a mixture, `component_2` is the responsibility of its second component, and `c2_h1_3` that
+    component's unit.
+    """
+    if isinstance(model, Mixture):
+        numbered = list(enumerate(model.components, 1))
+        units = [f"c{c}_{name}" for c, each in numbered for name in embedding_names(each)]
+        return [*(f"component_{c}" for c, _ in numbered), *units]
+    layers = enumerate(model.latent_sizes, 1)
+    return [f"h{layer}_{unit}" for layer, size in layers for unit in range(1, size + 1)]

@@ -1,5 +1,7 @@
 """The autoregressive sigmoid belief network layer, the building block of DARN."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -11,6 +13,8 @@ from wakesleep.kernels import ar_sbn_sample
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.layers.order import ORDER, unit_order
+from wakesleep.options import Rule
 
 
 class ARSBN(Layer):
@@ -18,24 +22,36 @@ class ARSBN(Layer):
 
     Attributes:
         W: weights from the parents, `[D, C]`.
-        S: autoregressive weights, `[D, D]`; only the strictly lower triangle is ever used.
+        S: autoregressive weights, `[D, D]`; only the strictly lower triangle is ever used. Its rows
+            and columns are places in the layer's order.
         b: biases, `[D]`.
         emission: how units emit.
+        order: 0, or the seed of a fixed random order of the units' groups.
     """
 
     W: Float[Array, "D C"]
     S: Float[Array, "D D"]
     b: Float[Array, " D"]
     emission: Emission = eqx.field(static=True, default=BERNOULLI)
+    order: int = eqx.field(static=True, default=0)
 
     factorial: ClassVar[bool] = False
+    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({"order": ORDER})
 
     @classmethod
-    def create(cls, key: Key[Array, ""], size: int, parents: int, init: Initialisation) -> "ARSBN":
-        """Initial parameters; an AR-SBN has no options."""
+    def create(
+        cls,
+        key: Key[Array, ""],
+        size: int,
+        parents: int,
+        init: Initialisation,
+        *,
+        order: int = 0,
+    ) -> "ARSBN":
+        """Initial parameters."""
         key_W, key_S = jax.random.split(key)
         S = jnp.tril(init.weights(key_S, size, size), -1)
-        return cls(init.weights(key_W, size, parents), S, jnp.zeros(size))
+        return cls(init.weights(key_W, size, parents), S, jnp.zeros(size), order=order)
 
     @property
     def bias(self) -> Any:
@@ -49,10 +65,13 @@ class ARSBN(Layer):
 
     def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """All at once: with x known, the recurrence is a masked matrix product."""
-        return x @ jnp.tril(self.S, -1).T + pre[0]
+        order = unit_order(self.order, self.emission, self.size)
+        return order.put_back(order.take(x) @ jnp.tril(self.S, -1).T) + pre[0]
 
     def draw_units(
         self, noise: Float[Array, "*batch D"], pre: Preactivations
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """Unit after unit, each adding its column of S to the logits behind it."""
-        return ar_sbn_sample(noise, pre[0], self.S, self.emission.following)
+        order = unit_order(self.order, self.emission, self.size)
+        x, logits = ar_sbn_sample(order.take(noise), order.take(pre[0]), self.S, order.following)
+        return order.put_back(x), order.put_back(logits)

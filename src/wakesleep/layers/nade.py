@@ -13,6 +13,7 @@ from wakesleep.kernels import nade_logits, nade_sample
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.layers.order import ORDER, unit_order
 from wakesleep.options import Rule, Whole
 
 
@@ -20,13 +21,15 @@ class NADE(Layer):
     """P(x_i = 1 | x_<i, y) = σ(V_i σ(W_<i x_<i + U_a y + a) + U_b,i y + b_i), the paper's P^NADE.
 
     Attributes:
-        W: encoding weights, `[D, H]`: row i joins the hidden layer when x_i = 1.
+        W: encoding weights, `[D, H]`: row i joins the hidden layer when x_i = 1. Rows of W and V
+            are places in the layer's order.
         V: decoding weights, `[D, H]`.
         U_a: weights from the parents to the hidden layer, `[H, C]`.
         U_b: weights from the parents to the units, `[D, C]`.
         a: hidden biases, `[H]`.
         b: unit biases, `[D]`.
         emission: how units emit.
+        order: 0, or the seed of a fixed random order of the units' groups.
     """
 
     W: Float[Array, "D H"]
@@ -36,9 +39,12 @@ class NADE(Layer):
     a: Float[Array, " H"]
     b: Float[Array, " D"]
     emission: Emission = eqx.field(static=True, default=BERNOULLI)
+    order: int = eqx.field(static=True, default=0)
 
     factorial: ClassVar[bool] = False
-    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType({"hidden": Whole(least=1)})
+    option_rules: ClassVar[Mapping[str, Rule]] = MappingProxyType(
+        {"hidden": Whole(least=1), "order": ORDER}
+    )
 
     @classmethod
     def create(
@@ -49,6 +55,7 @@ class NADE(Layer):
         init: Initialisation,
         *,
         hidden: int | None = None,
+        order: int = 0,
     ) -> "NADE":
         """Initial parameters; `hidden` defaults to min(D, C), for a top layer to D."""
         width = hidden or (min(size, parents) if parents else size)
@@ -60,6 +67,7 @@ class NADE(Layer):
             U_b=init.weights(key_b, size, parents),
             a=jnp.zeros(width),
             b=jnp.zeros(size),
+            order=order,
         )
 
     @property
@@ -80,11 +88,15 @@ class NADE(Layer):
     def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
         hidden, fixed = pre
-        return nade_logits(x, hidden, fixed, self.W, self.V)
+        order = unit_order(self.order, self.emission, self.size)
+        return order.put_back(nade_logits(order.take(x), hidden, order.take(fixed), self.W, self.V))
 
     def draw_units(
         self, noise: Float[Array, "*batch D"], pre: Preactivations
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """Unit after unit, the hidden layer growing as it goes."""
         hidden, fixed = pre
-        return nade_sample(noise, hidden, fixed, self.W, self.V, self.emission.following)
+        order = unit_order(self.order, self.emission, self.size)
+        noise, fixed = order.take(noise), order.take(fixed)
+        x, logits = nade_sample(noise, hidden, fixed, self.W, self.V, order.following)
+        return order.put_back(x), order.put_back(logits)

@@ -1,17 +1,21 @@
-"""Latent models: the contract, the Helmholtz machine, and models given as JAX functions."""
+"""Latent models: the contract, Helmholtz machines, mixtures, and models given as JAX functions."""
 
 from wakesleep.models.base import Draw, LatentModel, by_network
 from wakesleep.models.function_model import FunctionModel
-from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible, sample, sample_means
+from wakesleep.models.generation import sample, sample_means
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible
 from wakesleep.models.masked import Masked
+from wakesleep.models.mixture import BitModel, Mixture
 
 __all__ = [
+    "BitModel",
     "Draw",
     "FunctionModel",
     "HelmholtzMachine",
     "LatentModel",
     "Latents",
     "Masked",
+    "Mixture",
     "Visible",
     "by_network",
     "sample",

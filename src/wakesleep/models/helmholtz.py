@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Key, PyTree, UInt8
+from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.layers import Layer
 from wakesleep.models.base import Draw, LatentModel, Terms
@@ -99,7 +98,7 @@ class HelmholtzMachine(LatentModel):
             bits = jnp.broadcast_to(bits, (x.x.shape[0], samples, self.features))
             bits, logits = layer.draw_unobserved(drawn_key, bits, seen, pre)
         first = layer.log_prob_observed(bits, logits, seen)
-        above = (*h, jnp.zeros(0))[1:]
+        above = (*h[1:], jnp.zeros(0)) if h else ()
         rest = [p.log_prob(v, y) for p, v, y in zip(self.p[1:], h, above, strict=True)]
         return (first, *rest)
 
@@ -192,16 +191,3 @@ class HelmholtzMachine(LatentModel):
         """
         bias = self.p[0].emission.bias_for(mean)
         return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(bias))
-
-
-def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
-    """Draw n vectors of bits from the model."""
-    x, _ = eqx.filter_jit(HelmholtzMachine.dream)(model, key, n)
-    return np.asarray(x, np.uint8)
-
-
-def sample_means(
-    model: HelmholtzMachine, n: int, *, key: Key[Array, ""]
-) -> Float[np.ndarray, "n D"]:
-    """The probabilities that the bits of n samples are drawn with, as the paper's figures show."""
-    return np.asarray(eqx.filter_jit(HelmholtzMachine.mean_p)(model, key, n))

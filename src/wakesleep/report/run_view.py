@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wakesleep.architecture import MIXTURE
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.estimators import estimator_table
@@ -101,10 +102,17 @@ class RunView:
         sizes = " / ".join(f"{split.rows:,}" for split in data.splits.values())
         of = "arrays" if data.features is None else f"{data.features} bits"
         per_epoch = self.seconds / len(self.records)
-        return [
+        about = [
             ("Data", f"{data.name}: {sizes} rows (train / valid / test) of {of}"),
             ("Binarisation", data.binarisation),
             ("Architecture", self.config.model),
+        ]
+        if self.config.model.startswith(MIXTURE):
+            # Its components were trained one by one, each by a recipe of its own.
+            whole = ("Time", f"{duration(self.seconds)} of training, all components together")
+            return [*about, ("Epochs", f"{self.last['epoch']} of all components"), whole]
+        return [
+            *about,
             ("Estimator", _options(estimator_table(recipe.estimator))),
             ("Optimiser", f"{recipe.optimiser}, batches of {recipe.batch_size}"),
             ("Seed", str(self.config.seed)),

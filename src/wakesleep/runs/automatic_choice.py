@@ -1,6 +1,7 @@
 """The automatic default in a folder: every candidate a run of its own, and then the best."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class AutomaticChoice:
         candidates = automatic_candidates(data, minutes)
         self.folder.check_free(overwrite=overwrite)
         self.path.mkdir(parents=True, exist_ok=True)
-        self.folder.write_choice({"model": AUTO, "minutes": minutes})
+        self.folder.write_choice({"model": AUTO, "minutes": minutes, "seed": config.seed})
         for candidate in candidates:
             run = RunFolder(self.folder.candidates / candidate.name)
             write_start(run, _config(config, candidate), data)
@@ -67,7 +68,8 @@ class AutomaticChoice:
         """
         if data is not None:
             self.folder.move_data(data)
-        minutes = float(self.folder.read_choice()["minutes"])
+        before = self.folder.read_choice()
+        minutes = float(before["minutes"])
         config, rows = self.config(), load_run(self._first().path).data
 
         def train(candidate: Candidate) -> Trained | None:
@@ -78,8 +80,10 @@ class AutomaticChoice:
             if not train_candidate(CandidateRun(folder, own, rows), options):
                 return None
             progress = progress_at_end(folder)
-            valid_ll = progress.best.valid_ll if progress else None
-            return Trained(valid_ll, lambda: read_model(folder.model_path))
+            model = functools.partial(read_model, folder.model_path)
+            if progress is None:
+                return Trained(None, own.recipe.epochs, model)
+            return Trained(progress.best.valid_ll, progress.position.epoch, model)
 
         def tell(event: Event) -> None:
             for observer in options.observers:
@@ -87,8 +91,8 @@ class AutomaticChoice:
 
         choice = choose(rows, minutes, config.seed, train, tell)
         if choice is not None:
-            self.folder.write_choice(_record(choice, minutes))
-            self.folder.keep(choice.best.name)
+            self.folder.write_choice({**before, **_record(choice)})
+            self.folder.keep(choice.best.name, choice.mixture)
             if options.diagnostics:
                 kept = load_run(self.path, rows)
                 write_end(kept.folder, kept.machine, rows)
@@ -96,7 +100,8 @@ class AutomaticChoice:
 
     def config(self) -> RunConfig:
         """What all candidates share: the data and the seed."""
-        return self._first().config()
+        seed = int(self.folder.read_choice()["seed"])
+        return dataclasses.replace(self._first().config(), seed=seed)
 
     def _first(self) -> RunFolder:
         runs = list(self.folder.runs().values())
@@ -106,17 +111,18 @@ class AutomaticChoice:
 
 
 def _config(base: RunConfig, candidate: Candidate) -> RunConfig:
-    return dataclasses.replace(base, model=candidate.model, recipe=candidate.recipe)
+    return dataclasses.replace(
+        base, model=candidate.model, seed=base.seed + candidate.seed, recipe=candidate.recipe
+    )
 
 
-def _record(choice: Choice, minutes: float) -> dict[str, Any]:
+def _record(choice: Choice) -> dict[str, Any]:
     """What choice.json says."""
     return {
-        "model": AUTO,
-        "minutes": minutes,
         "chosen": choice.best.name,
         "valid_ll": choice.valid_ll,
         "independent_columns": choice.independent,
+        "components": 1 if choice.mixture is None else len(choice.mixture.components),
         "candidates": {
             one.candidate.name: {
                 "model": one.candidate.model,

@@ -8,7 +8,7 @@ from typing import Any
 
 from wakesleep.data import DATASETS, Dataset
 from wakesleep.errors import DataError, UsageError
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel
 from wakesleep.runs.config import GIVEN, RunConfig
 from wakesleep.runs.data_record import DataRecord, read_record, record_data
 from wakesleep.runs.folder import RunFolder
@@ -51,11 +51,21 @@ class Run:
         return read_model(self.folder.model_path, self.template)
 
     @property
-    def machine(self) -> HelmholtzMachine:
-        """The model, for what only a Helmholtz machine can do."""
-        if not isinstance(self.model, HelmholtzMachine):
+    def machine(self) -> BitModel:
+        """The model, for what a Helmholtz machine and a mixture of them can do."""
+        if not isinstance(self.model, BitModel):
             raise UsageError(f"{self.path} holds a model given in Python, not a Helmholtz machine")
         return self.model
+
+    @property
+    def single_machine(self) -> HelmholtzMachine:
+        """The model, for what only one Helmholtz machine can do."""
+        if not isinstance(self.machine, HelmholtzMachine):
+            raise UsageError(
+                f"{self.path} holds a mixture, and this is for a single machine: give the run of "
+                "one of its components"
+            )
+        return self.machine
 
     @cached_property
     def schema(self) -> Schema | None:

@@ -10,14 +10,17 @@ from typing import Any
 
 import jax
 
+from wakesleep.architecture import describe
 from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
 from wakesleep.errors import DataError, UsageError
+from wakesleep.models import Mixture
 from wakesleep.runs.checkpoints import RunProgress, latest_checkpoint, read_progress
 from wakesleep.runs.config import RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
 from wakesleep.runs.start import RunOptions, clear, resume_run, start_run, write_start
+from wakesleep.storage import read_header, save_model
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.session import FitResult
 
@@ -155,8 +158,11 @@ class ChoiceFolder:
         """How each candidate did."""
         write_atomically(self.path / "choice.json", json.dumps(values, indent=2).encode())
 
-    def keep(self, name: str) -> None:
-        """Copy the best run up; its config comes last and says that the rest is there."""
+    def keep(self, name: str, mixture: Mixture | None = None) -> None:
+        """Copy the best run up; its config comes last and says that the rest is there.
+
+        A mixture of it and of others takes the place of its model.
+        """
         best, own = RunFolder(self.candidates / name), RunFolder(self.path)
         shutil.copytree(best.checkpoints, own.checkpoints, dirs_exist_ok=True)
         for source, target in (
@@ -164,7 +170,11 @@ class ChoiceFolder:
             (best.model_path, own.model_path),
             (best.data_path, own.data_path),
             (best.schema_path, own.schema_path),
-            (best.config_path, own.config_path),
         ):
             if source.exists():
                 write_atomically(target, source.read_bytes())
+        config = best.config()
+        if mixture is not None:
+            save_model(mixture, own.model_path, **read_header(best.model_path).get("notes", {}))
+            config = dataclasses.replace(config, model=describe(mixture))
+        own.write_config(config)

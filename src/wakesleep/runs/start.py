@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wakesleep.architecture import MIXTURE
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, LatentModel
 from wakesleep.recipe import Recipe
 from wakesleep.runs.checkpoints import (
     Checkpointer,
@@ -103,6 +104,10 @@ def resume_run(
     if run.config.model == FUNCTION:
         raise UsageError(
             f"{path} trains a model given in Python: go on with ws.fit_run(path, model, data)"
+        )
+    if extend and run.config.model.startswith(MIXTURE):
+        raise UsageError(
+            f"{path} holds a mixture, which is not trained further: leave --extend out"
         )
     with run.folder.locked():
         snapshot = _newest(run, None)
@@ -220,12 +225,12 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         progress=False,
     )
     done = options.diagnostics and result.snapshot.finished
-    if done and isinstance(result.model, HelmholtzMachine):
+    if done and isinstance(result.model, BitModel):
         write_end(job.folder, result.model, job.data)
     return result
 
 
-def write_end(folder: RunFolder, model: HelmholtzMachine, data: Dataset) -> None:
+def write_end(folder: RunFolder, model: BitModel, data: Dataset) -> None:
     """Write what a report shows of the model in the folder, and what new rows are compared with."""
     write_diagnostics(folder, model, data)
     if data.schema is not None:

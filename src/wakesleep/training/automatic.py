@@ -5,10 +5,12 @@ the same data, minutes and seed give the same model on every machine. docs/autom
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wakesleep.architecture import Architecture, parse
 from wakesleep.data import ArrayRows, Dataset
 from wakesleep.errors import UsageError
+from wakesleep.layers import LayerSpec, option_rules
 from wakesleep.recipe import Recipe
 from wakesleep.training.arithmetic import COMPILATION, update_seconds, validation_seconds
 from wakesleep.training.candidate import Candidate
@@ -19,13 +21,30 @@ MINUTES = 2.0
 """The budget unless given."""
 
 BATCH = 100
-MOST_UPDATES = 10_000
-"""No candidate is trained for longer, whatever the budget."""
-LEAST_EPOCHS = 5
+FEW_UPDATES, MOST_UPDATES = 3000, 10_000
+"""The most updates of a training whatever the budget: half the rows, within these limits. They are
+also what the learning rate falls over, so early stopping finds it still high on few rows."""
+LEAST_UPDATES = 1000
+"""A candidate whose share of the budget allows fewer is not tried."""
+LEAST_EPOCHS = 2
 PATIENCE = 500
 """Updates without a better validation log-likelihood after which training stops."""
-LEAST_BETWEEN, MOST_BETWEEN = 25, 1000
+LEAST_BETWEEN, MOST_BETWEEN = 10, 400
 """Updates between two validations."""
+
+MANY_ROWS = 10_000
+"""From so many rows on, nobody needs to try more weight decay."""
+SOME_ROWS = 1000
+"""Below, there is more decay and there are fewer hidden and latent units."""
+DECAY, MOST_DECAY = 0.05, 0.5
+MORE_DECAY = 4
+"""The factor of the second try."""
+
+COMPANIONS = 4
+"""At most so many further trainings of the best candidate, to be mixed with it."""
+ORDER_MATTERS = 0.015
+"""By this share of its log-likelihood the best is better than with its columns in another order:
+then the columns are a sequence, and further trainings keep their order."""
 
 
 def is_automatic(model: object) -> bool:
@@ -35,11 +54,12 @@ def is_automatic(model: object) -> bool:
 
 @dataclass(frozen=True)
 class _Idea:
-    """What a candidate is before its updates are counted."""
+    """What a candidate is before its updates are counted; `share` is of the budget."""
 
     name: str
     model: str
     weight_decay: float
+    share: float
 
 
 def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple[Candidate, ...]:
@@ -56,21 +76,25 @@ def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple
             f"the automatic model is for tables of bits, but data set '{data.name}' holds arrays: "
             "give a model"
         )
-    # A candidate that could not be compiled within the budget is not tried; the first always is.
-    affordable = max(1, int(60 * minutes / (2 * COMPILATION)))
-    ideas = _ideas(len(data.train), data.features)[:affordable]
-    seconds = 60 * minutes / len(ideas)
-    return tuple(_candidate(idea, data, seconds) for idea in ideas)
+    first, *others = _ideas(len(data.train))
+    tried = [_candidate(idea, data, 60.0 * minutes) for idea in others]
+    # A model that its share of the budget would hardly train is not tried; the first always is.
+    promising = [one for one in tried if one.updates >= LEAST_UPDATES]
+    share = first.share * (1 if len(promising) == len(tried) else 2)
+    return (_candidate(replace(first, share=share), data, 60.0 * minutes), *promising)
 
 
-def _ideas(rows: int, features: int) -> tuple[_Idea, ...]:
-    decay = round(min(0.5, max(0.02, 60 / rows)), 3)
-    wide = 200 if rows * features > 20_000 else 50
-    latents = 50 if rows >= 1000 else 10
+def _ideas(rows: int) -> tuple[_Idea, ...]:
+    few = rows < SOME_ROWS
+    decay = round(min(MOST_DECAY, DECAY * SOME_ROWS / rows), 3) if few else DECAY
+    visible = f"nade(hidden={100 if few else 200})"
+    latent = f"nade/nade {10 if few else 50}"
+    if rows >= MANY_ROWS:
+        return (_Idea("nade", visible, decay, 0.3), _Idea("latents", latent, decay, 0.3))
     return (
-        _Idea("nade", f"nade(hidden={wide})", decay),
-        _Idea("nade-decayed", f"nade(hidden={wide})", round(5 * decay, 3)),
-        _Idea("nade-latents", f"nade/nade {latents}", decay),
+        _Idea("nade", visible, decay, 0.25),
+        _Idea("nade-more-decay", visible, MORE_DECAY * decay, 0.2),
+        _Idea("latents", latent, decay, 0.25),
     )
 
 
@@ -82,9 +106,49 @@ def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
         weight_decay=idea.weight_decay,
         patience=max(5, PATIENCE // between),
     )
-    update = update_seconds(idea.model, data.features, recipe)
-    validation = validation_seconds(idea.model, data.features, recipe, len(data.valid))
-    epoch = recipe.epoch_updates * update + validation
-    most = max(1, MOST_UPDATES // recipe.epoch_updates)
-    epochs = int(min(most, max(LEAST_EPOCHS, (seconds - COMPILATION) / epoch)))
+    most = max(1, most_updates(len(data.train)) // between)
+    wanted = (idea.share * seconds - COMPILATION) / _epoch_seconds(idea.model, recipe, data)
+    epochs = int(min(most, max(LEAST_EPOCHS, wanted)))
     return Candidate(idea.name, idea.model, recipe.overridden({"epochs": epochs}))
+
+
+def most_updates(rows: int) -> int:
+    """Those after which a training on so many rows ends at the latest.
+
+    >>> [most_updates(rows) for rows in (118, 16_000, 50_000)]
+    [3000, 8000, 10000]
+    """
+    return min(MOST_UPDATES, max(FEW_UPDATES, rows // 2))
+
+
+def nominal_seconds(candidate: Candidate, data: Dataset, epochs: int) -> float:
+    """What so many epochs of a candidate take of the budget."""
+    return COMPILATION + epochs * _epoch_seconds(candidate.model, candidate.recipe, data)
+
+
+def _epoch_seconds(model: str, recipe: Recipe, data: Dataset) -> float:
+    update = update_seconds(model, data.features, recipe)
+    validation = validation_seconds(model, data.features, recipe, len(data.valid))
+    return recipe.epoch_updates * update + validation
+
+
+def companion(best: Candidate, number: int, *, other_order: bool) -> Candidate:
+    """The best candidate once more, to be mixed with it: by another seed, and in another order.
+
+    A kind of layer that has no order goes by the seed alone.
+    """
+    plan = parse(best.model)
+    if other_order and "order" in option_rules(plan.p[0].kind):
+        model = str(_with_order(plan, number))
+        return Candidate(f"order-{number}", model, best.recipe, number)
+    return Candidate(f"again-{number}", best.model, best.recipe, number)
+
+
+def order_matters(best: float, other: float) -> bool:
+    """Whether columns in another order do so much worse that it is not worth trying more orders."""
+    return best - other > ORDER_MATTERS * abs(best)
+
+
+def _with_order(plan: Architecture, order: int) -> Architecture:
+    visible = LayerSpec(plan.p[0].kind, {**plan.p[0].options, "order": order})
+    return Architecture((visible, *plan.p[1:]), plan.q, plan.latent_sizes)

@@ -2,12 +2,22 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import jax
 
 from wakesleep.data import Dataset
 from wakesleep.data.held_out import held_out_note, hold_out
-from wakesleep.models import LatentModel
-from wakesleep.training.automatic import MINUTES, automatic_candidates
+from wakesleep.inference.mixing import mix
+from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
+from wakesleep.training.automatic import (
+    COMPANIONS,
+    MINUTES,
+    automatic_candidates,
+    companion,
+    nominal_seconds,
+    order_matters,
+)
 from wakesleep.training.candidate import Candidate
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import Chosen, Event, Observer, Tried
@@ -19,6 +29,8 @@ from wakesleep.training.validation_score import ValidationScore
 
 INDEPENDENT = "sbn"
 """A layer without parents: before any training it is what independent columns are."""
+MIXING = 3
+"""Folded into the seed's key for the weights of a mixture."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +39,12 @@ class Trained:
 
     Attributes:
         valid_ll: its best validation log-likelihood; None if it diverged.
+        epochs: that were trained.
         model: gives its parameters.
     """
 
     valid_ll: float | None
+    epochs: int
     model: Callable[[], LatentModel]
 
 
@@ -43,12 +57,14 @@ class Choice:
         tried: every candidate, in order.
         valid_ll: the validation log-likelihood of the model that was taken.
         independent: that of independent columns.
+        mixture: the best candidate and its companions in one model, if that is better.
     """
 
     best: Candidate
     tried: tuple[Tried, ...]
     valid_ll: float
     independent: float
+    mixture: Mixture | None = None
 
 
 Train = Callable[[Candidate], Trained | None]
@@ -58,26 +74,93 @@ Train = Callable[[Candidate], Trained | None]
 def choose(
     data: Dataset, minutes: float | int, seed: int, train: Train, tell: Observer
 ) -> Choice | None:
-    """Train every candidate and take the best on the validation rows; None when interrupted.
+    """Train the candidates and take the best on the validation rows; None when interrupted.
 
     `data` has validation rows. What is done here is the same in memory and in a folder.
     """
-    tried: list[Tried] = []
-    candidates = automatic_candidates(data, minutes)
-    for candidate in candidates:
-        trained = train(candidate)
-        if trained is None:
-            return None
-        tried.append(Tried(candidate, trained.valid_ll))
-        tell(tried[-1])
-    scores = [(one.valid_ll, one.candidate) for one in tried if one.valid_ll is not None]
-    if not scores:
-        names = ", ".join(one.candidate.model for one in tried)
-        raise DivergenceError(f"every candidate diverged ({names}): give a model of your own")
-    valid_ll, best = max(scores, key=lambda one: one[0])
-    choice = Choice(best, tuple(tried), valid_ll, independent_columns(data, seed))
-    tell(Chosen(choice.best, choice.valid_ll, choice.independent))
+    attempts = _Attempts(data, 60.0 * minutes, train, tell)
+    if not attempts.all_of(automatic_candidates(data, minutes)):
+        return None
+    best, trained = attempts.best()
+    members = attempts.companions(best)
+    if members is None:
+        return None
+    choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
+    mixture = _mixed([trained, *members], data, seed)
+    if mixture is not None:
+        score = ValidationScore(data.valid, best.recipe.validation_samples, validation_key(seed))
+        valid_ll = score(mixture)
+        if valid_ll > choice.valid_ll:
+            choice = replace(choice, valid_ll=valid_ll, mixture=mixture)
+    tell(Chosen(best, choice.valid_ll, choice.independent, _components(choice)))
     return choice
+
+
+class _Attempts:
+    """Candidates trained one after another, and what that took of the budget."""
+
+    def __init__(self, data: Dataset, seconds: float, train: Train, tell: Observer):
+        self.data, self.left, self.train, self.tell = data, seconds, train, tell
+        self.done: dict[Candidate, Trained] = {}
+
+    def all_of(self, candidates: Sequence[Candidate]) -> bool:
+        """Train them in turn; False when interrupted."""
+        return all(self._one(candidate) for candidate in candidates)
+
+    def companions(self, best: Candidate) -> list[Trained] | None:
+        """Train the best candidate again, as often as the budget is still good for.
+
+        Each is expected to stop when the best one did. None when interrupted.
+        """
+        other_order, members = True, []
+        for number in range(1, COMPANIONS + 1):
+            candidate = companion(best, number, other_order=other_order)
+            if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
+                break
+            if not self._one(candidate):
+                return None
+            members.append(self.done[candidate])
+            other_order = other_order and not order_matters(self.score(best), self.score(candidate))
+        return members
+
+    def _one(self, candidate: Candidate) -> bool:
+        trained = self.train(candidate)
+        if trained is None:
+            return False
+        self.done[candidate] = trained
+        self.left -= nominal_seconds(candidate, self.data, trained.epochs)
+        self.tell(Tried(candidate, trained.valid_ll))
+        return True
+
+    def best(self) -> tuple[Candidate, Trained]:
+        """The one with the best validation log-likelihood."""
+        finished = [one for one in self.done if self.done[one].valid_ll is not None]
+        if not finished:
+            names = ", ".join(one.model for one in self.done)
+            raise DivergenceError(f"every candidate diverged ({names}): give a model of your own")
+        best = max(finished, key=self.score)
+        return best, self.done[best]
+
+    def score(self, candidate: Candidate) -> float:
+        """A candidate's validation log-likelihood; one that diverged comes last."""
+        valid_ll = self.done[candidate].valid_ll
+        return float("-inf") if valid_ll is None else valid_ll
+
+    def tried(self) -> tuple[Tried, ...]:
+        """Every candidate and how it did."""
+        return tuple(Tried(one, trained.valid_ll) for one, trained in self.done.items())
+
+
+def _mixed(members: Sequence[Trained], data: Dataset, seed: int) -> Mixture | None:
+    models = [one.model() for one in members if one.valid_ll is not None]
+    machines = [model for model in models if isinstance(model, HelmholtzMachine)]
+    if len(machines) < 2:
+        return None
+    return mix(machines, data.valid, key=jax.random.fold_in(validation_key(seed), MIXING))
+
+
+def _components(choice: Choice) -> int:
+    return 1 if choice.mixture is None else len(choice.mixture.components)
 
 
 def independent_columns(data: Dataset, seed: int) -> float:
@@ -107,7 +190,7 @@ def fit_automatic(
         should_stop: asked after every compiled call; True interrupts, and the result is that of
             the candidate under way.
     """
-    results: dict[str, FitResult] = {}
+    results: dict[Candidate, FitResult] = {}
     shown = sys.stderr.isatty() if progress is None else progress
     if not len(data.valid):
         data = hold_out(data)
@@ -126,19 +209,22 @@ def fit_automatic(
                     candidate.model,
                     data,
                     candidate.recipe,
-                    seed=seed,
+                    seed=seed + candidate.seed,
                     observers=everyone,
                     should_stop=should_stop,
                     progress=False,
                 )
             except DivergenceError:
-                return Trained(None, lambda: initial_model(candidate.model, data, seed=seed))
-            results[candidate.name] = result
+                epochs = candidate.recipe.epochs
+                return Trained(None, epochs, lambda: initial_model(candidate.model, data))
+            results[candidate] = result
+            epochs, best = result.snapshot.position.epoch, result.snapshot.best
             if not result.snapshot.finished:
                 return None
-            return Trained(result.snapshot.best.valid_ll, lambda: result.model)
+            return Trained(best.valid_ll, epochs, lambda: result.model)
 
         choice = choose(data, minutes, seed, train, tell)
     if choice is None:
         return list(results.values())[-1]
-    return results[choice.best.name]
+    kept = results[choice.best]
+    return kept if choice.mixture is None else replace(kept, model=choice.mixture)

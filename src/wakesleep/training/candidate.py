@@ -7,11 +7,15 @@ from wakesleep.recipe import Recipe
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model and the recipe to train it by, under a name that can be a folder's."""
+    """A model and the recipe to train it by, under a name that can be a folder's.
+
+    `seed` is added to the seed of the choice.
+    """
 
     name: str
     model: str
     recipe: Recipe
+    seed: int = 0
 
     @property
     def updates(self) -> int:

@@ -94,11 +94,13 @@ class Chosen:
         best: the candidate that did best.
         valid_ll: the validation log-likelihood of the model that is kept.
         independent: that of independent columns.
+        components: how many models were mixed into one; 1 for the best candidate alone.
     """
 
     best: Candidate
     valid_ll: float
     independent: float
+    components: int = 1
 
 
 Event = Started | Stepped | EpochDone | Interrupted | Finished | Tried | Chosen

@@ -72,8 +72,9 @@ def choice_line(event: Tried | Chosen) -> str:
         recipe = event.candidate.recipe
         score = "diverged" if event.valid_ll is None else f"validation LL {event.valid_ll:.3f}"
         return f"tried {event.candidate.model}, weight decay {recipe.weight_decay:g}: {score}"
+    mixed = f", {event.components} of them mixed" if event.components > 1 else ""
     return (
-        f"chosen: {event.best.model}, validation LL {event.valid_ll:.3f} nats "
+        f"chosen: {event.best.model}{mixed}, validation LL {event.valid_ll:.3f} nats "
         f"(independent columns {event.independent:.3f})"
     )
 
@@ -90,6 +91,7 @@ def choice_record(event: Tried | Chosen) -> dict[str, object]:
     return {
         "chosen": event.best.name,
         "model": event.best.model,
+        "components": event.components,
         "valid_ll": event.valid_ll,
         "independent_columns": event.independent,
     }
