@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wakesleep.atomic import write_atomically
+from wakesleep.reproduce.arena import arena_table
 from wakesleep.reproduce.drawing import figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
 from wakesleep.reproduce.store import ExperimentStore
@@ -56,6 +57,8 @@ def _section(experiment: Experiment, results: Mapping[str, Any]) -> str:
     head = f"## {experiment.title}\n\n`wakesleep reproduce {experiment.name}`. {experiment.about}\n"
     if experiment.kind in FIGURES:
         return f"{head}\n{_figure_text(experiment, results)}\n"
+    if experiment.kind == "arena":
+        return f"{head}\n{arena_table(experiment, results)}{_tried(experiment)}"
     rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
     table = f"{TABLE_HEAD}\n{rows}\n"
     if experiment.kind == "curve" and results:

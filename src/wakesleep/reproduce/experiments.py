@@ -1,8 +1,9 @@
 """The experiments of `wakesleep/experiments/*.toml`, read and checked. No JAX here.
 
 A row trains one or more candidates (architectures times learning rates), keeps the one that did
-best on the validation set, and evaluates that one on the test set. A row with `source` instead
-takes the trained model of another experiment's row and makes a figure of it.
+best on the validation set, and evaluates that one on the test set. The model "auto" leaves the
+candidates to the automatic default. A row with `source` instead takes the trained model of another
+experiment's row and makes a figure of it.
 """
 
 import dataclasses
@@ -17,8 +18,9 @@ from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
 
-KINDS = ("table", "curve", "bias", "test-samples", "samples", "learning-curves")
-FIGURES = KINDS[2:]
+KINDS = ("table", "curve", "arena", "bias", "test-samples", "samples", "learning-curves")
+FIGURES = KINDS[3:]
+AUTOMATIC = ("auto",)
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,14 @@ class Row:
         experiment: the name of the experiment it belongs to.
         name: as the paper writes it; unique in the experiment.
         data: a data set's name.
-        models: architectures to choose from.
+        models: architectures to choose from, or "auto" alone.
+        automatic_minutes: the budget of "auto".
         learning_rates: rates to choose from; empty for the recipe's own.
         recipe: how each candidate is trained.
         samples: K of the final evaluation.
         tolerance: see `log_likelihood`; None to draw all K samples.
         paper_nll: the paper's number, None where it has none.
+        published: the numbers of others on the same data, by who or what.
         minutes: roughly what it takes on two cores, for `--minutes`.
         x: its place on the horizontal axis of a curve.
         line: the curve it belongs to.
@@ -48,11 +52,13 @@ class Row:
     name: str
     data: str = ""
     models: tuple[str, ...] = ()
+    automatic_minutes: float = 5.0
     learning_rates: tuple[float, ...] = ()
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000
     tolerance: float | None = None
     paper_nll: float | None = None
+    published: Mapping[str, float] = dataclasses.field(default_factory=dict)
     minutes: float = 10.0
     x: float | None = None
     line: str | None = None
@@ -65,6 +71,11 @@ class Row:
     def slug(self) -> str:
         """The name as a file name; unique where the name is."""
         return slug(self.name)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the model is left to the automatic default."""
+        return self.models == AUTOMATIC
 
     def candidates(self) -> dict[str, tuple[str, Recipe]]:
         """Folder name to architecture and recipe."""

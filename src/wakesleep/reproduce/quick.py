@@ -8,6 +8,7 @@ from wakesleep.reproduce.experiments import Experiment, Row
 
 MOST_ROWS = 4
 SHRINK = 10
+AUTOMATIC_MINUTES = 0.02
 
 
 def quick(experiment: Experiment) -> Experiment:
@@ -37,6 +38,7 @@ def shrunk(row: Row) -> Row:
         row,
         data="digits",
         models=tuple(_narrow(model) for model in row.models[:1]),
+        automatic_minutes=AUTOMATIC_MINUTES,
         learning_rates=row.learning_rates[-1:],
         recipe=_without_patience(recipe),
         samples=50,

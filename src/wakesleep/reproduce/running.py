@@ -8,6 +8,7 @@ from wakesleep import provenance
 from wakesleep.inference.blocks import Progress
 from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
+from wakesleep.runs.automatic_choice import AutomaticChoice
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
@@ -62,6 +63,8 @@ def run_row(
         "commit": provenance.commit(),
         "machine": provenance.machine(),
     }
+    if row.automatic:
+        result["automatic"] = AutomaticChoice(trained.folder.path).folder.read_choice()
     store.write_result(row, result)
     return result
 
@@ -70,6 +73,8 @@ def train_row(
     store: ExperimentStore, row: Row, budget: Budget, observers: tuple[Observer, ...] = ()
 ) -> Trained:
     """Train whatever candidate is not trained yet, and choose."""
+    if row.automatic:
+        return _train_automatic(store, row, budget, observers)
     path, chosen = store.run_path(row), row.candidates()
     candidates = {
         name: CandidateRun(
@@ -84,3 +89,23 @@ def train_row(
     folders = {name: candidate.folder for name, candidate in candidates.items()}
     seconds = sum(r["seconds"] for folder in folders.values() for r in folder.records())
     return Trained(folders[selection.best], selection.valid_ll, seconds)
+
+
+def _train_automatic(
+    store: ExperimentStore, row: Row, budget: Budget, observers: tuple[Observer, ...]
+) -> Trained:
+    """By the automatic default, as `wakesleep train` does without a model."""
+    path = store.run_path(row)
+    choice, options = AutomaticChoice(path), RunOptions(observers, budget.spent, diagnostics=False)
+    folder = RunFolder(path)
+    if not folder.config_path.exists():
+        if not choice.unfinished():
+            config = RunConfig(DataConfig(row.data), row.models[0], row.seed, row.recipe)
+            choice.prepare(config, row.automatic_minutes)
+        if choice.run(options) is None:
+            raise OutOfTimeError
+    runs = choice.folder.runs()
+    record = choice.folder.read_choice()
+    scores = {name: one["valid_ll"] for name, one in record["candidates"].items()}
+    seconds = sum(r["seconds"] for run in runs.values() for r in run.records())
+    return Trained(folder, scores, seconds)

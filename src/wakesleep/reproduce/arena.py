@@ -1,0 +1,50 @@
+"""The table of an arena: our number beside those that others published on the same rows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from wakesleep.reproduce.experiments import Experiment, Row
+
+
+def arena_table(experiment: Experiment, results: Mapping[str, Any]) -> str:
+    """One line for each row; lower is better, and a positive lead is ours."""
+    others = list(dict.fromkeys(name for row in experiment.rows for name in row.published))
+    heads = ["set", "ours", *others, "latent classes", "lead", "K", "model"]
+    heads += ["minutes of training", "seconds to score 1,000 rows", "commit"]
+    lines = [_joined(heads), _joined(["---"] * len(heads)).replace(" ", "")]
+    lines += [_line(row, results.get(row.name), others) for row in experiment.rows]
+    return "\n".join(lines) + "\n"
+
+
+def lead(row: Row, nll: float) -> float | None:
+    """By how much the best published number is above ours; None where none is published."""
+    return min(row.published.values()) - nll if row.published else None
+
+
+def _line(row: Row, result: Mapping[str, Any] | None, others: list[str]) -> str:
+    published = [_number(row.published.get(name)) for name in others]
+    if result is None:
+        return _joined([row.name, row.no_result, *published, *[""] * 7])
+    examples = result["evaluation"]["examples"]
+    ahead = lead(row, result["nll"])
+    cells = [
+        row.name,
+        f"{result['nll']:.2f} ± {result['interval']:.2f}",
+        *published,
+        _number(result["automatic"].get("latent_classes_nll")),
+        "" if ahead is None else f"{ahead:+.2f}",
+        "exact" if result["evaluation"]["method"] == "exact" else f"{result['samples']:,}",
+        f"`{result['model']}`",
+        f"{result['training_seconds'] / 60:.1f}",
+        f"{1000 * result['evaluation_seconds'] / examples:.1f}",
+        f"`{result['commit']}`",
+    ]
+    return _joined(cells)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _joined(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
