@@ -41,7 +41,7 @@ def measure(job: Job) -> Values:
     split = job.split()
     gaps = Split(*(remove_cells(part, [job.number, i]) for i, part in enumerate(split)))
     if job.method == "ours":
-        ours = fit_ours(gaps.train, gaps.valid, Training(job.minutes, job.number, latents=True))
+        ours = fit_ours(gaps.train, gaps.valid, Training(job.minutes, job.number))
         return judge(split.test, gaps.test, ours.impute(gaps.test), like=job.frame) | ours.about
     return judge(split.test, gaps.test, _impute(job, gaps), like=job.frame)
 

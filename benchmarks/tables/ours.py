@@ -20,10 +20,7 @@ from wakesleep.schema import (
     without_unseen,
 )
 from wakesleep.training import FitResult
-from wakesleep.training.automatic import automatic_candidates
-
-MINUTES = 0.5
-"""With less, the rule has no candidate with latents."""
+from wakesleep.training.automatic import MINUTES, automatic_candidates
 
 SAMPLES = 200
 """Latents drawn for each row that is scored."""
@@ -33,7 +30,7 @@ SAMPLES = 200
 class Ours:
     """A trained model and the schema of its training rows."""
 
-    model: ws.HelmholtzMachine
+    model: ws.HelmholtzMachine | ws.Mixture
     schema: Schema
     seed: int
 
