@@ -27,7 +27,9 @@ COMPONENTS = (1, 2, 4, 8, 16, 32)
 LEAVES = ("gaussian", "mixed", "bins")
 MOSTLY_SINGLE = 0.5
 """A column of which as many bins hold a single value is one of few values."""
-ITERATIONS = 200
+ITERATIONS = 100
+TOLERANCE = 3e-4
+"""Nats per row that a round of EM must gain to be followed by another."""
 PSEUDO_COUNT = 0.5
 NARROWEST = 0.02
 """Of a column's standard deviation: no component is narrower."""
@@ -182,7 +184,7 @@ def fit_components(data: Data, components: int, rng: np.random.Generator) -> Mix
         joint = mixture.log_joint(data)
         rows = logsumexp(joint, axis=1)
         now = float(rows.mean())
-        if now - before < 1e-4:
+        if now - before < TOLERANCE:
             break
         mixture, before = _maximise(data, np.exp(joint - rows[:, None])), now
     return mixture
