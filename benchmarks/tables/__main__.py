@@ -12,33 +12,31 @@ import time
 import traceback
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import jax
-
-from benchmarks.machine import RESULTS
-from benchmarks.tables import features, imputation, likelihood, outliers, synthetic
+from benchmarks.tables.job import Job, NotApplicableError
 from benchmarks.tables.page import DOCS, write_page
-from benchmarks.tables.record import Job, Key, NotApplicableError, Row, Store
+from benchmarks.tables.record import Key, Row, Store
 from benchmarks.tables.sources import SOURCES
 from benchmarks.tables.summary import write_summaries
 from wakesleep import provenance
 
-PARTS = {
-    "likelihood": likelihood,
-    "imputation": imputation,
-    "outliers": outliers,
-    "features": features,
-    "synthetic": synthetic,
-}
-FOLDER = RESULTS / "tables"
+PARTS = ("likelihood", "imputation", "outliers", "features", "synthetic")
+FOLDER = Path(__file__).parents[2] / "results" / "benchmarks" / "tables"
+
+
+def part_of(name: str) -> ModuleType:
+    """A file of this folder, loaded when something is measured: a summary needs no JAX."""
+    return import_module(f"benchmarks.tables.{name}")
 
 
 def keys(options: argparse.Namespace) -> Iterator[Key]:
     """What is asked for; split after split, so that what is there early is there for all tables."""
     for split in range(options.splits):
         for name in options.part or PARTS:
-            part = PARTS[name]
+            part = part_of(name)
             for table in part.TABLES:
                 if table in (options.tables or part.TABLES):
                     for method in part.METHODS:
@@ -53,7 +51,7 @@ def measure(key: Key, minutes: float) -> Row:
     row: Row = {**key._asdict(), "rows": len(job.frame)}
     began = time.monotonic()
     try:
-        row["values"] = PARTS[key.part].measure(job)
+        row["values"] = part_of(key.part).measure(job)
     except NotApplicableError as error:
         row["not_asked"] = str(error)
     row["seconds"] = round(time.monotonic() - began, 2)
@@ -61,7 +59,7 @@ def measure(key: Key, minutes: float) -> Row:
     if key.method == "ours":
         row["minutes"] = minutes
         # Each table has shapes of its own: what was compiled for them is of no more use.
-        jax.clear_caches()
+        import_module("jax").clear_caches()
     return row
 
 
@@ -73,7 +71,7 @@ def _commit() -> str:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", nargs="+", choices=tuple(PARTS), help="all by default")
+    parser.add_argument("--part", nargs="+", choices=PARTS, help="all by default")
     parser.add_argument("--tables", nargs="+", choices=tuple(SOURCES), help="all by default")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="all by default")
     parser.add_argument("--splits", type=int, default=5)
@@ -89,7 +87,7 @@ def main() -> None:
     _commit()
     store = Store(options.folder / "measured.jsonl")
     failed = 0 if options.summary else measure_all(options, store)
-    write_summaries(store.rows(), PARTS, options.folder)
+    write_summaries(store.rows(), options.folder)
     write_page(options.folder, options.docs)
     if failed:
         raise SystemExit(f"{failed} measurements failed; start again to try them again")

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from benchmarks.tables.encoding import is_numeric
-from benchmarks.tables.record import NotApplicableError
+from benchmarks.tables.job import NotApplicableError
 
 
 def sample_ctgan(method: str, known: pd.DataFrame, count: int, seed: int) -> pd.DataFrame:

@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.tables.encoding import Encoding
+from benchmarks.tables.job import Job
 from benchmarks.tables.ours import Training, fit_ours
-from benchmarks.tables.record import Job, Values
+from benchmarks.tables.record import Values
 
 METHODS = ("ours", "one-hot columns", "PCA")
 TABLES = (

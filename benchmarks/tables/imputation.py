@@ -14,9 +14,10 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
 from benchmarks.tables.encoding import Encoding, is_numeric
+from benchmarks.tables.job import Job
 from benchmarks.tables.miceforest_peer import impute_with_miceforest
 from benchmarks.tables.ours import Training, fit_ours
-from benchmarks.tables.record import Job, Values
+from benchmarks.tables.record import Values
 from benchmarks.tables.splits import Split
 
 METHODS = ("ours", "most frequent or median", "KNNImputer", "IterativeImputer", "miceforest")

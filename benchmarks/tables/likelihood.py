@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.mixture import GaussianMixture
 
+from benchmarks.tables.job import Job, NotApplicableError
 from benchmarks.tables.mixture import fit_mixture
 from benchmarks.tables.ours import Training, fit_ours
-from benchmarks.tables.record import Job, NotApplicableError, Values
+from benchmarks.tables.record import Values
 from benchmarks.tables.spflow_peer import spflow_log_prob
 from wakesleep.schema import (
     Encoded,

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from benchmarks.tables.encoding import is_numeric
-from benchmarks.tables.record import NotApplicableError
+from benchmarks.tables.job import NotApplicableError
 
 ROUNDS = 5
 

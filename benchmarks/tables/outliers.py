@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor
 
 from benchmarks.tables.encoding import Encoding
+from benchmarks.tables.job import Job
 from benchmarks.tables.ours import Training, fit_ours
-from benchmarks.tables.record import Job, Values
+from benchmarks.tables.record import Values
 from benchmarks.tables.splits import split_rows
 
 METHODS = ("ours", "IsolationForest", "LocalOutlierFactor")

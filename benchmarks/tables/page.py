@@ -170,7 +170,7 @@ def cells(metric: str, found: dict[str, Any], methods: list[str]) -> list[str]:
 def provenance_line(summary: Summary) -> str:
     minutes = ", ".join(f"{value:g}" for value in summary["minutes"]) or "no"
     return (
-        f"`{summary['command']} --part {summary['part']}`, ours with {minutes} minutes a training, "
+        f"`{summary['command']}`, ours with {minutes} minutes a training, "
         f"seeds the numbers of the splits, commits {', '.join(summary['commits'])}, on "
         f"{summary['cores']} cores of {summary['cpu']}, which had other work to do; "
         f"Python {summary['python']}, JAX {summary['jax']}."

@@ -1,50 +1,13 @@
-"""One measurement, and the file that keeps each of them as it arrives."""
+"""What was measured, in a file that keeps each number as it arrives. No pandas, no JAX here."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pandas as pd
-
-from benchmarks.tables.splits import Split, split_rows
 
 Row = dict[str, Any]
 Values = dict[str, Any]
 """Numbers by name, and words about them."""
-
-
-class NotApplicableError(Exception):
-    """Why a method is not asked on a table."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a part measures at once.
-
-    Attributes:
-        table: its name.
-        frame: its rows.
-        target: the column that classifiers predict.
-        number: of the split, which is also the seed.
-        method: ours or a peer.
-        minutes: for one training of ours.
-    """
-
-    table: str
-    frame: pd.DataFrame
-    target: str
-    number: int
-    method: str
-    minutes: float
-
-    def split(self) -> Split:
-        return split_rows(self.frame, self.number)
-
-    def labelled(self) -> "Job":
-        """Without the rows that have no target."""
-        return replace(self, frame=self.frame.dropna(subset=[self.target]))
 
 
 class Key(NamedTuple):
@@ -86,7 +49,3 @@ class Store:
             # Begun on a line of its own, whatever a killed process left behind.
             broken = file.tell() and not self.path.read_bytes().endswith(b"\n")
             file.write(("\n" if broken else "") + json.dumps(row) + "\n")
-
-
-def of_part(rows: Iterable[Row], part: str) -> list[Row]:
-    return [row for row in rows if row["part"] == part]

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
+from benchmarks.tables.job import NotApplicableError
 from benchmarks.tables.mixture import Data, as_data
-from benchmarks.tables.record import NotApplicableError
 from wakesleep.schema import Encoded, Schema
 
 DRAWS = 30

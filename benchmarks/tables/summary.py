@@ -2,15 +2,14 @@
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
-from benchmarks.machine import provenance
-from benchmarks.tables.record import Row, of_part
+from benchmarks.tables.record import Row
+from wakesleep import provenance
 
 OURS = "ours"
 LOWER_IS_BETTER = ("error", "rms")
@@ -18,19 +17,20 @@ NO_RIVALS = ("real rows",)
 """What real rows give is a yardstick, not a method."""
 
 
-def write_summaries(rows: list[Row], parts: Mapping[str, ModuleType], folder: Path) -> None:
+def write_summaries(rows: list[Row], folder: Path) -> None:
     """A file for each part of which something was measured."""
-    about = provenance() | {"command": "python -m benchmarks.tables"}
-    for name, part in parts.items():
-        own = of_part(rows, name)
-        if own:
-            folder.mkdir(parents=True, exist_ok=True)
-            found = {**about, "part": name, **summary(own, part.METHODS)}
-            (folder / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in dict.fromkeys(row["part"] for row in rows):
+        own = [row for row in rows if row["part"] == name]
+        about = {"command": f"python -m benchmarks.tables --part {name}", "part": name}
+        found = {**about, **provenance.machine(), **summary(own)}
+        (folder / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
-def summary(rows: list[Row], methods: Iterable[str]) -> Row:
-    tables = sorted({row["table"] for row in rows}, key=[row["table"] for row in rows].index)
+def summary(rows: list[Row]) -> Row:
+    """Ours first, the others in the order in which they came."""
+    tables = dict.fromkeys(row["table"] for row in rows)
+    methods = dict.fromkeys([OURS, *(row["method"] for row in rows)])
     return {
         "commits": sorted({row["commit"] for row in rows}),
         "minutes": sorted({row["minutes"] for row in rows if "minutes" in row}),
@@ -93,7 +93,7 @@ def interval(values: list[float]) -> dict[str, Any]:
     half = None
     if len(values) > 1:
         error = statistics.stdev(values) / len(values) ** 0.5
-        half = float(student.ppf(0.975, len(values) - 1)) * error
+        half = float(stdtrit(len(values) - 1, 0.975)) * error
     return {"mean": statistics.fmean(values), "half_width": half, "values": values}
 
 

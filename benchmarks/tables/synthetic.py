@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.tables.ctgan_peer import sample_ctgan
 from benchmarks.tables.encoding import for_trees, is_numeric
 from benchmarks.tables.features import class_auc
+from benchmarks.tables.job import Job
 from benchmarks.tables.likelihood import encode
 from benchmarks.tables.mixture import fit_mixture, sample_frame
 from benchmarks.tables.ours import Training, fit_ours
-from benchmarks.tables.record import Job, Values
+from benchmarks.tables.record import Values
 from benchmarks.tables.splits import Split
 from wakesleep.schema import infer_schema
 
