@@ -79,6 +79,8 @@ INTRODUCTION = (
 
 def standing(name: str, summary: Summary) -> list[str]:
     """One line per kind of number: how often ours is best, and the mean over tables."""
+    measured = [name for name, table in summary["tables"].items() if _has_ours(table)]
+    missing = [name for name in summary["tables"] if name not in measured]
     kinds: dict[str, list[tuple[str, Any]]] = {}
     for table in summary["tables"].values():
         for metric, found in table["metrics"].items():
@@ -95,7 +97,13 @@ def standing(name: str, summary: Summary) -> list[str]:
         if name not in ("likelihood", "imputation"):
             text += f"; means over the tables: {_means(entries)}"
         lines.append(text + ".")
+    if missing:
+        lines.append(f"- Ours has not been measured yet on {', '.join(missing)}.")
     return lines
+
+
+def _has_ours(table: Summary) -> bool:
+    return any(OURS in found for found in table["metrics"].values())
 
 
 def _means(entries: list[tuple[str, Any]]) -> str:
@@ -129,7 +137,9 @@ def imputation_table(summary: Summary) -> list[str]:
     ]
     for name, table in summary["tables"].items():
         for kind in ("accuracy", "error", "rms"):
-            own = {m: f for m, f in table["metrics"].items() if m.startswith(kind) and OURS in f}
+            own = {m: f for m, f in table["metrics"].items() if m.startswith(kind)}
+            if _has_ours(table):
+                own = {metric: found for metric, found in own.items() if OURS in found}
             if not own:
                 continue
             verdicts = [verdict(metric, found) for metric, found in own.items()]
@@ -168,9 +178,10 @@ def cells(metric: str, found: dict[str, Any], methods: list[str]) -> list[str]:
 
 
 def provenance_line(summary: Summary) -> str:
-    minutes = ", ".join(f"{value:g}" for value in summary["minutes"]) or "no"
+    minutes = ", ".join(f"{value:g}" for value in summary["minutes"])
+    ours = f"ours with `--minutes {minutes}`, " if minutes else ""
     return (
-        f"`{summary['command']}`, ours with {minutes} minutes a training, "
+        f"`{summary['command']}`, {ours}"
         f"seeds the numbers of the splits, commits {', '.join(summary['commits'])}, on "
         f"{summary['cores']} cores of {summary['cpu']}, which had other work to do; "
         f"Python {summary['python']}, JAX {summary['jax']}."

@@ -54,4 +54,5 @@ def test_the_page_shows_losses(tmp_path):
     write_page(tmp_path, tmp_path)
     page = (tmp_path / NAME).read_text()
     assert "ours is best in 0 of 1" in page
+    assert "not been measured" not in page
     assert "**0.905 ± 0.064**" in page
