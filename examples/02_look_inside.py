@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 
 import wakesleep as ws
-from wakesleep.models.helmholtz import sample_means
+from wakesleep.models import sample_means
 from wakesleep.pictures import SIGNED, layout, save_canvas
 from wakesleep.runs.fields import generative_fields, scaled, strongest
 from wakesleep.runs.latent_use import latent_use

@@ -22,9 +22,7 @@ def main() -> None:
     X = (X > 7.5).astype(np.uint8)
     train, test, seen, asked = train_test_split(X, digit, test_size=0.4, random_state=0)
     train = train[seen != UNSEEN]
-    density = HelmholtzMachineDensity(
-        "sbn/sbn 20-60", binarize=None, max_iter=60, random_state=0
-    ).fit(train)
+    density = HelmholtzMachineDensity("sbn/sbn 20-60", max_iter=60, random_state=0).fit(train)
     forest = IsolationForest(random_state=0).fit(train)
     normal = asked != UNSEEN
     for name, score in (

@@ -11,21 +11,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Binarizer
 
 from wakesleep.sklearn import HelmholtzMachineDensity
 
 
 def main() -> None:
     X, digit = load_digits(return_X_y=True)
+    bits = (X > 7.5).astype(float)
     train, test, train_digit, test_digit = train_test_split(
-        X, digit, test_size=1 / 3, random_state=0, stratify=digit
+        bits, digit, test_size=1 / 3, random_state=0, stratify=digit
     )
-    machine = HelmholtzMachineDensity("sbn/sbn 100", binarize=7.5, max_iter=60, random_state=0)
-    rbm = make_pipeline(
-        Binarizer(threshold=7.5),
-        BernoulliRBM(100, learning_rate=0.06, n_iter=60, random_state=0),
-    )
+    machine = HelmholtzMachineDensity("sbn/sbn 100", max_iter=60, random_state=0)
+    rbm = BernoulliRBM(100, learning_rate=0.06, n_iter=60, random_state=0)
     for name, features in (("HelmholtzMachineDensity", machine), ("BernoulliRBM", rbm)):
         pipe = make_pipeline(features, LogisticRegression(C=10, max_iter=2000))
         pipe.fit(train, train_digit)

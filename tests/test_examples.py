@@ -120,12 +120,20 @@ def loses_nothing_and_finds_the_distribution(printed, folder):
     assert 0 < interval < 0.2
 
 
+def finds_what_was_removed(printed, folder):
+    (right,) = numbers(r"from the other columns: (\S+) are right", printed)
+    # A half is chance, with a standard error of 0.035 over 200 rows.
+    assert 0.85 < right <= 1
+    assert len(re.findall(r"(?m)^ *(?:north|south) +(?:yes|no) +\d+ +-?\d+\.\d+$", printed)) == 3
+
+
 CHECKS = {
     "01_your_own_csv": knows_how_columns_go_together,
     "02_look_inside": finds_units_alive,
     "03_anomaly_detection": finds_the_digit_never_seen,
     "04_features_for_a_classifier": makes_features_and_a_density,
     "05_a_model_of_your_own": loses_nothing_and_finds_the_distribution,
+    "06_a_frame": finds_what_was_removed,
 }
 
 

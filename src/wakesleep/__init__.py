@@ -2,7 +2,7 @@
 
     >>> import jax, wakesleep as ws
     >>> model = ws.build("sbn/nade 5-10", features=64, key=jax.random.key(0))
-    >>> ws.sample(model, 3, key=jax.random.key(1)).shape
+    >>> ws.sample(model, 3, key=1).shape
     (3, 64)
 
 Names are imported on first use, so that `wakesleep --help` answers without loading JAX.
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wakesleep.models import HelmholtzMachine as HelmholtzMachine
     from wakesleep.models import LatentModel as LatentModel
     from wakesleep.models import Mixture as Mixture
+    from wakesleep.models import TableModel as TableModel
     from wakesleep.models import sample as sample
     from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.runs.loading import load_run as load_run
@@ -54,7 +55,14 @@ _HOMES = {
     "wakesleep.inference.imputation": ("Imputation", "impute"),
     "wakesleep.inference.mixing": ("mix",),
     "wakesleep.layers": ("LAYERS", "Layer"),
-    "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "Mixture", "sample"),
+    "wakesleep.models": (
+        "FunctionModel",
+        "HelmholtzMachine",
+        "LatentModel",
+        "Mixture",
+        "TableModel",
+        "sample",
+    ),
     "wakesleep.pretrained": ("load_pretrained",),
     "wakesleep.runs.loading": ("load_run",),
     "wakesleep.runs.start": ("RunOptions", "fit_run"),

@@ -214,6 +214,9 @@ def _listed_mixture(components: Any) -> Mixture:
         raise UsageError("its components are not a list of machines")
     if not 0 < len(components) <= MOST_COMPONENTS:
         raise UsageError(f"its components must be from 1 to {MOST_COMPONENTS}")
+    listed = [each["layers"] for each in components if isinstance(each.get("layers"), dict)]
+    depths = [len(part) for each in listed for part in each.values() if isinstance(part, list)]
+    _check_depth(sum(depths))
     parts = tuple(_listed_machine(each.get("layers"), each.get("groups")) for each in components)
     mixture: Mixture = jax.eval_shape(lambda parts: Mixture(parts, jnp.zeros(len(parts))), parts)
     return mixture

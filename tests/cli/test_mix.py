@@ -53,6 +53,9 @@ def test_a_mixture_s_folder_is_a_run(mixed, capsys):
     page = (mixed / "mixture" / "report.html").read_text()
     assert "mixture of 2" in page
     assert "10 of all components" in page
+    assert main(["compare", str(mixed / "one"), str(mixed / "mixture"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out.splitlines()[-1])["runs"]
+    assert [row["run"] for row in rows] == ["one", "mixture"]
 
 
 def test_commands_take_it(mixed, tmp_path):
@@ -79,7 +82,9 @@ def test_what_is_for_one_machine_says_so(mixed, tmp_path, capsys):
         assert main(words) == 2
         assert "this is for a single machine" in capsys.readouterr().err
     assert main(["train", "--resume", run]) == 2
-    assert "mixture" in capsys.readouterr().err
+    assert "holds a mixture, which is not trained" in capsys.readouterr().err
+    with pytest.raises(ws.UsageError, match="put them together"):
+        ws.fit(ws.load_run(run).model, ws.load_run(run).data)
 
 
 def test_what_cannot_be_mixed_is_refused(mixed, tmp_path, capsys):

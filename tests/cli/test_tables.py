@@ -77,7 +77,10 @@ def test_evaluate_is_in_the_units_of_the_table(trained, tmp_path, capsys):
     assert np.allclose(each["value"], expected)
     assert np.array_equal(each["row"], run.data.table.numbers["train"])
     assert main(words) == 0
-    assert "independent columns" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "log-likelihood of independent columns" in shown
+    assert "log-likelihood of a mixture of independent columns" in shown
+    assert shown.count("in bits per column") == 2
 
 
 def test_scores_depend_on_names_not_on_places(trained, new_file, tmp_path, capsys):
@@ -94,8 +97,11 @@ def test_scores_depend_on_names_not_on_places(trained, new_file, tmp_path, capsy
     assert "'strange' is unknown and ignored" in said.err
     assert "wrote the scores of 30 rows" in said.out
     one, other = (result.set_index("person") for result in results.values())
-    columns = ["log_likelihood", "percentile", "independent_columns"]
-    assert np.array_equal(one[columns], other.loc[one.index, columns])
+    columns = ["log_likelihood", "percentile", "independent_columns", "mixture"]
+    columns += ["odd_1_nats", "odd_2_nats", "odd_3_nats"]
+    # A row may go without an odd cell in each of them: missing is equal to missing.
+    assert one[columns].equals(other.loc[one.index, columns])
+    assert one["odd_1"].equals(other.loc[one.index, "odd_1"])
     assert list(one["row"]) == list(range(1, 31))
     assert one["percentile"].between(0, 100).all()
 
@@ -116,6 +122,11 @@ def test_a_score_needs_no_data_and_any_number_has_one(trained, new_file, tmp_pat
     scores = pd.read_csv(tmp_path / "s.csv")
     assert np.isfinite(scores["log_likelihood"]).all()
     assert (scores["percentile"][:2] == 0).all()
+    # What was planted is what is named, with its value; a row of gaps has no odd cell.
+    assert list(scores["odd_1"][:2]) == ["height", "children"]
+    assert [float(value) for value in scores["odd_1_value"][:2]] == [250, 40]
+    assert (scores["odd_1_nats"][:2] > 5).all()
+    assert scores.loc[2, ["odd_1", "odd_1_value", "odd_1_nats"]].isna().all()
     assert scores["log_likelihood"][2] == pytest.approx(0, abs=0.1)
 
 
@@ -173,6 +184,45 @@ def test_a_column_that_is_not_there_is_imputed(trained, new_file, tmp_path):
     assert set(imputed["answer"]) <= {"yes", "no"}
 
 
+def test_samples_fulfil_conditions(trained, tmp_path, capsys):
+    out = tmp_path / "given.csv"
+    given = "colour=green|blue,children=2..5,height=1.75..,seen=2020-02-01..2020-02-29"
+    words = ["sample", str(trained), "--count", "200", "--given", given, "--out", str(out)]
+    assert main(words) == 0
+    assert "the conditions hold in" in capsys.readouterr().out
+    sampled = pd.read_csv(out)
+    assert len(sampled) == 200
+    assert set(sampled["colour"]) == {"green", "blue"}
+    assert sampled["children"].between(2, 5).all()
+    assert sampled["height"].min() >= 1.75
+    assert pd.to_datetime(sampled["seen"]).between("2020-02-01", "2020-02-29").all()
+    # Who is neither red nor short said no, nine times out of ten.
+    assert (sampled["answer"] == "no").mean() > 0.7
+    assert main(words) == 2
+    assert "is there already" in capsys.readouterr().err
+    wrong = ["sample", str(trained), "--given", "color=red", "--out", str(tmp_path / "x.csv")]
+    assert main(wrong) == 2
+    assert "no column 'color'; did you mean 'colour'?" in capsys.readouterr().err
+
+
+def test_certainty_stands_beside_imputed_cells(trained, new_file, tmp_path):
+    table, out = pd.read_csv(new_file), tmp_path / "imputed.csv"
+    words = ["impute", str(trained), str(new_file), "--out", str(out), "--beside", "--quiet"]
+    assert main(words) == 0
+    imputed = pd.read_csv(out)
+    names = [name for name in imputed.columns if "." not in name]
+    assert names == list(table.columns)
+    assert set(imputed.columns) - set(names) == {"colour.probability", "height.low", "height.high"}
+    gaps = table["height"].isna()
+    assert imputed["height.low"].notna().equals(gaps)
+    inside = imputed[gaps]
+    assert (inside["height.low"] <= inside["height"]).all()
+    assert (inside["height"] <= inside["height.high"]).all()
+    chances = imputed["colour.probability"]
+    assert chances.notna().equals(table["colour"].isna())
+    assert chances.dropna().between(1 / 3 - 1e-4, 1).all()
+
+
 def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
     out = tmp_path / "features.csv"
     assert main(["embed", str(trained), str(new_file), "--out", str(out)]) == 0
@@ -180,6 +230,32 @@ def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
     features = pd.read_csv(out)
     assert list(features.columns) == ["row", "person", "h1_1", "h1_2", "h1_3"]
     assert features[["h1_1", "h1_2", "h1_3"]].to_numpy().std(axis=0).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "RUN", "NEW", "--out", "there.csv"],
+        ["embed", "RUN", "NEW", "--out", "there.csv"],
+        ["impute", "RUN", "NEW", "--out", "there.csv"],
+        ["sample", "RUN", "--out", "there.csv"],
+        ["evaluate", "RUN", "--out", "there.csv"],
+        ["show", "RUN", "--out", "there.png"],
+        ["report", "RUN", "--out", "there.html"],
+        ["compare", "RUN", "RUN", "--out", "there.svg"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_there_is_not_replaced(words, trained, new_file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / words[-1]).write_text("precious")
+    places = {"RUN": str(trained), "NEW": str(new_file)}
+    assert main([places.get(word, word) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert f"{words[-1]} is there already" in error
+    assert "--overwrite" in error
+    assert error.count("\n") == 1
+    assert (tmp_path / words[-1]).read_text() == "precious"
 
 
 def test_changed_values_are_refused(trained, tmp_path, capsys):
@@ -209,6 +285,7 @@ def test_probabilities_of_all_rows_sum_to_one(tmp_path):
     scores = pd.read_csv(out)
     assert np.exp(scores["log_likelihood"]).sum() == pytest.approx(1, abs=0.02)
     assert np.exp(scores["independent_columns"]).sum() == pytest.approx(1)
+    assert np.exp(scores["mixture"]).sum() == pytest.approx(1)
     exact = ws.log_likelihood(
         ws.load_run(run).machine,
         ws.load_run(run).schema.encode(every).bits,
@@ -226,5 +303,8 @@ def test_bits_have_scores_and_features_too(tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert main(["score", run, str(tmp_path / "bits.npy"), "--out", str(out)]) == 0
     assert list(pd.read_csv(out)["row"]) == list(range(1, 61))
-    assert main(["embed", run, str(tmp_path / "bits.npy"), "--out", str(out)]) == 0
+    words = ["embed", run, str(tmp_path / "bits.npy"), "--out", str(out)]
+    assert main(words) == 2
+    assert f"{out} is there already" in capsys.readouterr().err
+    assert main([*words, "--overwrite"]) == 0
     assert pd.read_csv(out).shape == (60, 4)

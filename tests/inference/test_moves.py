@@ -9,6 +9,7 @@ import pytest
 from tests.inference.oracle import frequencies, imputations, posterior_draws
 from tests.inference.test_imputation import MACHINES, MASKS, X, machine_of
 from tests.oracle import all_bits, layer_logits
+from wakesleep.inference.conditions import observed
 from wakesleep.inference.moves import Target, move
 from wakesleep.inference.population import Particles
 from wakesleep.layers import LAYERS, create_layer, initialisation
@@ -19,7 +20,7 @@ MASK = np.array(MASKS["scattered"])
 
 def move_all(machine, key, x, h, sweeps):
     particles = Particles(x[None], tuple(layer[None] for layer in h))
-    target = Target(machine, jnp.asarray(MASK)[None, None])
+    target = Target(machine, observed(jnp.asarray(X)[None], jnp.asarray(MASK)[None]))
     return eqx.filter_jit(move)(target, key, particles, sweeps)
 
 

@@ -8,7 +8,7 @@ import wakesleep as ws
 from tests.machines import small_machine
 from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_posterior
 from wakesleep.data import as_bits
-from wakesleep.inference import posterior
+from wakesleep.inference import each_row
 from wakesleep.inference.posterior import infer_rows
 
 X = np.asarray(all_bits(4), np.uint8)
@@ -26,7 +26,7 @@ def test_means_and_likelihoods_are_the_exact_ones(key):
 def test_a_row_s_numbers_are_its_own_in_any_company_and_any_block(key, monkeypatch):
     machine = small_machine("sbn/sbn 2-3")
     whole = infer_rows(machine, as_bits(X), 30, key)
-    monkeypatch.setattr(posterior, "ROWS_PER_CALL", 3)
+    monkeypatch.setattr(each_row, "ROWS_PER_CALL", 3)
     backwards = infer_rows(machine, as_bits(X[::-1]), 30, key)
     assert np.array_equal(backwards.means[::-1], whole.means)
     assert np.array_equal(backwards.log_likelihood[::-1], whole.log_likelihood)

@@ -6,7 +6,7 @@ import pytest
 from tests.machines import FEATURES, SMALL, small_machine
 from tests.oracle import all_bits, all_latents, exact_log_joint, exact_log_q
 from wakesleep.architecture import build
-from wakesleep.models.helmholtz import HelmholtzMachine, sample
+from wakesleep.models import HelmholtzMachine, sample
 
 
 @pytest.fixture(params=SMALL)

@@ -34,7 +34,8 @@ def test_svg_files_are_whole_documents_with_their_pixels_inside(command, runs, t
 
 @pytest.mark.parametrize("command", ["sample", "show"])
 def test_a_preview_is_shown_when_asked_for(command, runs, tmp_path, capsys):
-    words = [command, str(runs[0]), "--out", str(tmp_path / "picture.png"), "--preview"]
+    words = [command, str(runs[0]), "--out", str(tmp_path / "picture.png"), "--overwrite"]
+    words += ["--preview"]
     assert main([*words, "no"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
     assert main([*words, "yes"]) == 0

@@ -212,3 +212,19 @@ def test_objects_arrays_and_what_cannot_be():
         read_frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     with pytest.raises(UsageError, match="no frame library is called 'numpy'"):
         to_native(mixed, like="numpy")
+
+
+def test_gaps_are_the_same_gaps_in_every_library():
+    """NaN and NA of pandas, null of polars: the same cells are missing, the others the same."""
+    values = {"age": [30, None, 41, 25, 30, 41] * 5, "city": ["a", "b", None, "c", "a", "b"] * 5}
+    nan = pd.DataFrame({"age": np.array(values["age"], float), "city": values["city"]})
+    nullable = pd.DataFrame(
+        {"age": pd.array(values["age"], "Int64"), "city": pd.array(values["city"], "string")}
+    )
+    schema = infer_schema(nan)
+    expected = schema.encode(nan)
+    assert (~expected.observed).sum() == 10
+    for table in (nullable, pl.DataFrame(values)):
+        encoded = schema.encode(table)
+        assert np.array_equal(encoded.codes, expected.codes)
+        assert np.array_equal(encoded.within, expected.within, equal_nan=True)

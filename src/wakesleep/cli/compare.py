@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from wakesleep.cli.run_options import DataFile
+from wakesleep.cli.run_options import DataFile, Overwrite, check_new
 
 if TYPE_CHECKING:
     from wakesleep.report.comparison import Difference
@@ -23,6 +23,7 @@ class Compare:
     out: Path | None = None
     """Also draw the validation curves to this .png or .svg file."""
     data: DataFile = None
+    overwrite: Overwrite = False
     json: bool = False
     """Print a JSON object instead of a table."""
 
@@ -35,6 +36,7 @@ class Compare:
 
         if self.out:
             check_format(self.out)
+            check_new(self.out, overwrite=self.overwrite)
         with working("reading"):
             runs = view_runs(self.run_folders, self.data)
             if self.out:

@@ -1,14 +1,14 @@
 """`wakesleep evaluate`."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from wakesleep.cli.run_options import DataFile, RunPath
+from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
+from wakesleep.runs.yardstick_words import gains
 
 
 @dataclass
@@ -33,6 +33,7 @@ class Evaluate:
     data: DataFile = None
     out: Path | None = None
     """Also write every example's numbers to this .npz or .csv file."""
+    overwrite: Overwrite = False
     seed: int = 1
     """Of the samples."""
     quiet: bool = False
@@ -48,6 +49,7 @@ class Evaluate:
 
         if self.out and self.out.suffix not in (".npz", ".csv"):
             raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
+        check_new(self.out, overwrite=self.overwrite)
         evaluation = RunEvaluation(
             self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
         )
@@ -77,12 +79,10 @@ def print_table(summary: Mapping[str, Any]) -> None:
     title = f"{summary['data']}, {summary['split']} set, {summary['examples']} examples"
     table = Table("per example", "nats", title=title, caption=f"bits: {summary['binarisation']}")
     table.add_row("log-likelihood", number("mean"))
-    if "independent_columns" in summary:
-        table.add_row("log-likelihood of independent columns", number("independent_columns"))
-        gain = summary["mean"] - summary["independent_columns"]
-        per_column = gain / math.log(2) / summary["columns"]
-        table.add_row("  which this model betters by", f"{gain:.3f}")
-        table.add_row("  in bits per column", f"{per_column:.3f}")
+    for words, nats, bits in gains(summary["mean"], summary, summary.get("columns", 1)):
+        table.add_row(f"log-likelihood of {words}", f"{summary['mean'] - nats:.3f}")
+        table.add_row("  which this model betters by", f"{nats:.3f}")
+        table.add_row("  in bits per column", f"{bits:.3f}")
     table.add_row("95% interval of its mean, ±", number("confidence"))
     table.add_row("  from the choice of examples, ±", number("test_set_error"))
     table.add_row("  from Monte-Carlo noise and bias, ±", number("monte_carlo_error"))

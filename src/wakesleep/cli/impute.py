@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from wakesleep.cli.run_options import DataFile
+from wakesleep.cli.run_options import DataFile, Overwrite, check_new
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Impute:
     how: Literal["probable", "draw"] = "probable"
     """For a table: probable is each cell's most probable level, or a number's median; draw is
     one draw of the row's missing cells together."""
+    beside: bool = False
+    """For a table: also write columns NAME.probability behind imputed levels, and NAME.low and
+    NAME.high behind imputed numbers, between which nine of ten draws lie."""
     unseen: Literal["error", "missing"] = "error"
     """For a table: refuse levels that training never saw, or take such cells for missing."""
     picture: Path | None = None
@@ -48,16 +51,18 @@ class Impute:
     rows: int = 10
     """The most rows in the picture, and the images taken where there is no FILE."""
     samples: int = 500
-    """Imputations considered for each row."""
+    """The most imputations weighted for each row."""
     draws: int = 10
     """Imputations kept for each row."""
     moves: int = 20
-    """Sweeps of Metropolis moves for rows with a low effective sample size."""
-    threshold: float = 0.1
-    """What is low, as a fraction of --samples; 1 moves every row, 0 none."""
+    """Sweeps of Metropolis moves for rows with few effective samples; 0 for none."""
+    enough: float = 10
+    """Effective samples that are enough: a row takes more samples, and then moves, while it has
+    fewer."""
     seed: int = 4
     """Of the draws."""
     data: DataFile = None
+    overwrite: Overwrite = False
     quiet: bool = False
     """No progress."""
     json: bool = False
@@ -71,6 +76,7 @@ class Impute:
         from wakesleep.inference.imputation import impute
         from wakesleep.runs.loading import load_run
 
+        check_new(self.out, self.picture, overwrite=self.overwrite)
         run = load_run(self.run_folder, self.data)
         if run.schema is not None:
             return self._impute_table(run)
@@ -87,7 +93,7 @@ class Impute:
                 key=jax.random.key(self.seed),
                 draws=self.draws,
                 moves=self.moves,
-                threshold=self.threshold,
+                enough=self.enough,
                 progress=progress,
             )
         if self.picture and data:
@@ -101,7 +107,9 @@ class Impute:
         from wakesleep.cli.impute_table import ImputeTable
         from wakesleep.runs.table_imputation import TableImputation
 
-        how = TableImputation(self.how, self.samples, self.moves, self.threshold, self.seed)
+        how = TableImputation(
+            self.how, self.samples, self.moves, self.enough, self.seed, self.beside
+        )
         table = ImputeTable(self.file, self.out, self.unseen, self.quiet, self.json)
         return table.run(run, how)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from wakesleep.cli.run_options import DataFile
+from wakesleep.cli.run_options import DataFile, Overwrite, check_new
 from wakesleep.errors import UsageError
 
 
@@ -19,6 +19,7 @@ class Report:
     out: Path | None = None
     """The file; RUN/report.html for one run, ./report.html for several, unless given."""
     data: DataFile = None
+    overwrite: Overwrite = False
     quiet: bool = False
     """No progress."""
 
@@ -29,6 +30,8 @@ class Report:
 
         if not self.run_folders:
             raise UsageError("give the folders of one or more runs: wakesleep report RUN...")
+        # A run's own page is made anew; any other file may be somebody's.
+        check_new(self.out, overwrite=self.overwrite)
         with EvaluationProgress("reporting", quiet=self.quiet) as progress:
             if len(self.run_folders) == 1:
                 path = write_report(

@@ -10,7 +10,7 @@ import tyro
 
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.errors import UsageError
-from wakesleep.reproduce.experiments import Experiment, Row, experiment_names
+from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Reproduce:
     """Only this row, as in "SBN/NADE 200-200"."""
     minutes: float | None = None
     """Stop after so long: rows that were begun first, then the cheapest."""
+    validation: bool = False
+    """Judge rows and the variants they were chosen from on the validation set, not the test set."""
     quick: bool = False
     """A small version on the embedded digits, in its own folders (runs/quick)."""
     runs: Path = Path("runs/reproduce")
@@ -79,14 +81,19 @@ class Reproduce:
             return 0 if all(done) else 1
 
     def _reproduce(self, store: ExperimentStore, experiment: Experiment, budget: Budget) -> bool:
+        from wakesleep.reproduce.judging import SUFFIX
         from wakesleep.training.progress_bar import TrainingProgress
 
         rows = [experiment.row(self.row)] if self.row else list(experiment.rows)
+        if self.validation and experiment.kind in FIGURES:
+            raise UsageError(f"{experiment.name} is a figure: --validation judges rows of tables")
         states: dict[str, str] = {}
         for row in in_sensible_order(store, rows):
             with TrainingProgress(quiet=self.quiet or self.json, as_json=False) as progress:
                 states[row.name] = self._run_row(store, row, budget, progress)
         self._show(store, experiment, rows, states)
+        if self.validation:
+            return all(store.result_path(row, SUFFIX).exists() for row in rows)
         return all(store.result(row) for row in rows)
 
     def _run_row(
@@ -94,16 +101,20 @@ class Reproduce:
     ) -> str:
         """How it went, in a word or a sentence."""
         from wakesleep.cli.progress_bars import EvaluationProgress
+        from wakesleep.reproduce.judging import judge_row
         from wakesleep.reproduce.measurements import run_figure_row
         from wakesleep.reproduce.running import run_row
         from wakesleep.training.divergence import DivergenceError
 
-        if store.result(row):
+        if not self.validation and store.result(row):
             return "done before"
         self._say(f"{row.experiment}: {row.name}")
         try:
             budget.check()
             with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as bar:
+                if self.validation:
+                    judged = judge_row(store, row, budget, (progress,), bar)
+                    return _sentence(judged["validation"])
                 if row.source:
                     run_figure_row(store, row, budget, (progress,), bar)
                 else:
@@ -167,3 +178,8 @@ def _print_table(experiment: Experiment, results: dict[str, Any], states: dict[s
             numbers = [known, f"{result['nll']:.2f}", f"{result['interval']:.2f}", difference]
         table.add_row(name, *numbers, states[name])
     Console().print(table)
+
+
+def _sentence(scores: dict[str, Any]) -> str:
+    """The validation log-likelihoods of a row and its variants."""
+    return "; ".join(f"{name}: {score['mean']:.3f}" for name, score in scores.items())

@@ -1,18 +1,21 @@
 """`wakesleep sample`."""
 
+import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wakesleep.cli.new_rows_output import write_result
 from wakesleep.cli.preview import Preview
-from wakesleep.cli.run_options import DataFile, RunPath
+from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from wakesleep.data import Dataset
+    from wakesleep.runs.loading import Run
 
 TABLES = (".npy", ".csv")
 PICTURES = (".png", ".svg")
@@ -29,6 +32,11 @@ class Sample:
     """
     count: int = 100
     """How many."""
+    given: str | None = None
+    """Conditions on a table's columns, such as "region=north|south,age=30..40": levels, numbers,
+    ranges (also ..40 and 30..), dates, missing, not missing. All samples fulfil them."""
+    samples: int = 100
+    """With --given: the most samples that are weighted for each row."""
     probabilities: bool = False
     """The probability each bit is drawn with, as the paper's figures show it, not the bit."""
     preview: Preview = "auto"
@@ -36,6 +44,7 @@ class Sample:
     seed: int = 2
     """Of the samples."""
     data: DataFile = None
+    overwrite: Overwrite = False
 
     def run(self) -> int:
         """Draw and write."""
@@ -51,6 +60,9 @@ class Sample:
         out = self.out or Path("samples.png" if run.schema is None else "samples.csv")
         named = run.schema is not None and out.suffix != ".npy"
         self._check(out, named=named)
+        check_new(out, overwrite=self.overwrite)
+        if self.given is not None:
+            return self._sample_given(run, out)
         draw = sample_means if self.probabilities else sample
         with working("drawing"):
             x = draw(run.machine, self.count, key=jax.random.key(self.seed))
@@ -63,7 +75,42 @@ class Sample:
         print(f"wrote {self.count} {'rows' if named else 'samples'} to {out}")
         return 0
 
+    def _sample_given(self, run: "Run", out: Path) -> int:
+        """Rows that fulfil conditions."""
+        import jax
+
+        from wakesleep.cli.progress_bars import working
+        from wakesleep.inference.given import sample_given
+        from wakesleep.schema import allowed_states, decode_given, parse_given
+
+        if run.schema is None or out.suffix == ".npy":
+            raise UsageError("--given is for tables with names, written to a table such as new.csv")
+        conditions = parse_given(run.schema, self.given or "")
+        with working("drawing"):
+            drawn = sample_given(
+                run.machine,
+                allowed_states(conditions),
+                self.count,
+                self.samples,
+                key=jax.random.key(self.seed),
+            )
+        write_result(decode_given(run.schema, drawn.draws, self.seed, conditions), out)
+        share = math.exp(drawn.log_probability)
+        print(
+            f"wrote {self.count} rows to {out}; the conditions hold in {share:.2%} of the model's "
+            "own rows"
+        )
+        if drawn.unreliable:
+            print(
+                "few samples had any weight, so that many rows are nearly the same: give more "
+                "--samples, or fewer conditions",
+                file=sys.stderr,
+            )
+        return 0
+
     def _check(self, out: Path, *, named: bool) -> None:
+        if self.samples < 1:
+            raise UsageError(f"--samples must be 1 or more, not {self.samples}")
         if named and self.probabilities:
             raise UsageError("--probabilities are those of bits: give an --out that ends in .npy")
         if not named and out.suffix not in PICTURES + TABLES:

@@ -3,78 +3,75 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from wakesleep.cli.new_rows_output import say_notes, write_result
-from wakesleep.cli.run_options import DataFile, NewFile, RunPath
+from wakesleep.cli.run_options import NewRowsOptions
 from wakesleep.errors import UsageError
+from wakesleep.runs.yardstick_words import gain_sentences
 
 
 @dataclass
 class Score:
-    """Score the rows of another file: log-likelihoods, and where they stand among training rows.
+    """Score the rows of another file: log-likelihoods, where they stand, and their oddest cells.
 
-    A row's score depends on that row alone. Low percentiles are odd rows.
+    A row's numbers depend on that row alone. Low percentiles are odd rows. An odd cell's nats say
+    how much less likely it is, given the rest of its row, than cells of its column are in training
+    rows on average.
     """
 
-    run_folder: RunPath
-    file: NewFile
+    options: NewRowsOptions
     out: Path = Path("scores.csv")
     """A table: .csv, .tsv, .csv.gz, .parquet or .feather."""
-    samples: int = 200
-    """K, latents drawn from q per row."""
-    unseen: Literal["error", "missing"] = "error"
-    """Levels that training never saw, where there is none for others: refuse the file, or take
-    the cells for missing."""
-    data: DataFile = None
-    quiet: bool = False
-    """Do not say what was written."""
-    json: bool = False
-    """Print a JSON object instead of sentences."""
+    odd_cells: int = 3
+    """How many odd cells to name for each row; 0 is faster."""
 
     def run(self) -> int:
         """Score and write."""
         from wakesleep.cli.progress_bars import working
-        from wakesleep.runs.loading import load_run
-        from wakesleep.runs.new_rows import read_new_rows
+        from wakesleep.runs.odd_cells import odd_cells
         from wakesleep.runs.yardstick import row_codes, score_rows, yardstick_of
 
-        if self.samples < 1:
-            raise UsageError(f"--samples must be 1 or more, not {self.samples}")
-        run = load_run(self.run_folder, self.data)
-        new = read_new_rows(run, self.file, unseen=self.unseen)
+        options = self.options
+        if self.odd_cells < 0:
+            raise UsageError(f"--odd-cells must be 0 or more, not {self.odd_cells}")
+        run, new = options.open(self.out)
         with working("scoring"):
-            yardstick = yardstick_of(run, self.samples)
-            scores = score_rows(run.machine, new.rows, new.log_measure, self.samples)
-        codes = row_codes(new.rows, new.schema)
-        independent = yardstick.columns.log_prob(codes) + new.log_measure
+            yardstick = yardstick_of(run, options.samples)
+            scores = score_rows(run.machine, new.rows, new.log_measure, options.samples)
+        others = yardstick.others(row_codes(new.rows, new.schema), new.log_measure)
         percentiles = yardstick.percentiles(scores)
-        result = new.named(
-            {
-                "log_likelihood": scores,
-                "percentile": percentiles,
-                "independent_columns": independent,
-            }
-        )
-        write_result(result, self.out)
+        columns: dict[str, Any] = {"log_likelihood": scores, "percentile": percentiles, **others}
+        if self.odd_cells:
+            with working("looking at cells"):
+                columns |= odd_cells(run.machine, new, yardstick, self.odd_cells)
+        write_result(new.named(columns), self.out)
         summary: dict[str, Any] = {
             "rows": len(new),
+            "columns": run.machine.groups_count,
             "mean_log_likelihood": float(scores.mean()),
-            "mean_independent_columns": float(independent.mean()),
+            **{f"mean_{name}": float(values.mean()) for name, values in others.items()},
             "below_first_percentile": int((percentiles <= 1).sum()),
             "written": str(self.out),
             "notes": list(new.notes),
         }
-        if self.json:
+        if options.json:
             print(json.dumps(summary))
-        elif not self.quiet:
+        elif not options.quiet:
             say_notes(new.notes)
             self._tell(summary)
         return 0
 
     def _tell(self, summary: dict[str, Any]) -> None:
-        ours, others = summary["mean_log_likelihood"], summary["mean_independent_columns"]
+        ours = summary["mean_log_likelihood"]
         print(f"wrote the scores of {summary['rows']} rows to {self.out}")
-        print(f"mean log-likelihood {ours:.3f} nats; independent columns give {others:.3f}")
+        print(f"mean log-likelihood {ours:.3f} nats")
+        means = {
+            name.removeprefix("mean_"): value
+            for name, value in summary.items()
+            if name.startswith("mean_")
+        }
+        for sentence in gain_sentences(ours, means, summary["columns"]):
+            print(sentence)
         odd = summary["below_first_percentile"]
         print(f"{odd} rows are as odd as the oddest hundredth of the training rows")

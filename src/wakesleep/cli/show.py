@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from wakesleep.cli.preview import Preview
-from wakesleep.cli.run_options import DataFile, RunPath
+from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
 
 
@@ -27,6 +27,7 @@ class Show:
     preview: Preview = "auto"
     """Also show images in the terminal; auto does where there is no screen."""
     data: DataFile = None
+    overwrite: Overwrite = False
 
     def run(self) -> int:
         """Draw and write."""
@@ -39,6 +40,7 @@ class Show:
         if self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
         check_format(self.out)
+        check_new(self.out, overwrite=self.overwrite)
         run = load_run(self.run_folder, self.data)
         data = run.about_data.without_rows()
         of = fields.generative_fields if self.network == "p" else fields.inference_fields

@@ -207,7 +207,22 @@ class Train:
             score = "" if best is None else f", validation LL {best:.3f} nats"
             record = {"run": str(path), "finished": True, "valid_ll": best}
             self._say(record, f"trained {path}{score}")
+            self._compare(path, best)
         return 0
+
+    def _compare(self, path: Path, valid_ll: float | None) -> None:
+        """How far a table's validation likelihood is from what is simpler, in the table's units."""
+        from wakesleep.runs.folder import RunFolder
+        from wakesleep.runs.yardstick import read_yardstick
+        from wakesleep.runs.yardstick_words import gain_sentences
+
+        made = read_yardstick(RunFolder(path))
+        if made is None or not made.valid or valid_ll is None or self.quiet or self.json:
+            return
+        ours = valid_ll + made.valid["log_measure"]
+        print(f"in the table's units {ours:.3f} nats", file=sys.stderr)
+        for sentence in gain_sentences(ours, made.valid, len(made.typical)):
+            print(sentence, file=sys.stderr)
 
     def _choose_rate(self, path: Path, options: "RunOptions") -> int:
         from wakesleep.runs.folder import RunFolder

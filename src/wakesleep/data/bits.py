@@ -58,6 +58,9 @@ class PackedBits:
         packed = (np.packbits(block != 0, axis=1) for block in chain([first], coming))
         return cls(assemble(packed), first.shape[1])
 
+    def __repr__(self) -> str:
+        return f"PackedBits({len(self)} rows of {self.features} bits)"
+
     def __len__(self) -> int:
         return self.rows.shape[0]
 

@@ -82,14 +82,23 @@ def encode_splits(
         notes += [f"{name}: {note}" for note in held_out_notes]
     masked = any(not one.observed.all() for one in encoded.values())
     tables = {name: packed(one, schema, masked=masked) for name, one in encoded.items()}
+    measures = {name: schema.log_measure(one) for name, one in encoded.items()}
+    seen = np.maximum(encoded["train"].observed.sum(axis=0), 1)
     about = TableRows(
         schema,
-        {name: schema.log_measure(one).sum(axis=1) for name, one in encoded.items()},
+        {name: measure.sum(axis=1) for name, measure in measures.items()},
         {name: np.asarray(rows, np.int64) + 1 for name, rows in numbers.items()},
         {name: _digest(one) for name, one in encoded.items()},
+        measures["train"].sum(axis=0) / seen,
+        {name: frame.select(_there(schema, frame)).digest() for name, frame in frames.items()},
         tuple(notes),
     )
     return tables, about
+
+
+def _there(schema: Schema, frame: Frame) -> list[str]:
+    """The modelled columns that a table has, in the order of their names."""
+    return sorted(name for name in schema.names if name in frame)
 
 
 def packed(
@@ -199,5 +208,7 @@ def with_names(
         {name: np.zeros(count) for name, count in counts.items()},
         {name: rows + 1 for name, rows in numbers.items()},
         dict.fromkeys(counts, ""),
+        np.zeros(len(columns)),
+        {},
     )
     return dataclasses.replace(data, table=about)

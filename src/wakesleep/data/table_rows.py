@@ -21,6 +21,9 @@ class TableRows:
             bits to give its log-likelihood in the table's own units.
         numbers: of each split's rows, from 1, in the file or frame that they came from.
         digests: of each split's values, which bits tell up to bins alone.
+        cell_measure: of each column, what is added on average to the log-probability of a training
+            row's cell, `[G]`.
+        raw_digests: of each split's rows as they were read, whatever the schema makes of them.
         notes: what a person should know of the rows that were held out.
     """
 
@@ -28,4 +31,9 @@ class TableRows:
     log_measure: dict[str, npt.NDArray[np.float64]]
     numbers: dict[str, npt.NDArray[np.int64]]
     digests: dict[str, str]
+    cell_measure: npt.NDArray[np.float64]
+    raw_digests: dict[str, str]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"TableRows({self.schema!r})"

@@ -20,17 +20,18 @@ from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows, examples
-from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture
+from wakesleep.keys import LikeKey, as_key
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture, TableModel
 
 METHODS = ("importance", "exact")
 
 
 def log_likelihood(
-    model: LatentModel,
+    model: LatentModel | TableModel,
     data: Any,
     samples: int = 1_000,
     *,
-    key: Key[Array, ""] | None = None,
+    key: LikeKey | None = None,
     method: str = "importance",
     tolerance: float | int | None = None,
     memory: float | int = 2e9,
@@ -44,14 +45,15 @@ def log_likelihood(
 
     Args:
         model: a Helmholtz machine, a mixture of them, or any other latent model. Each component of
-            a mixture is evaluated as it would be alone, with samples of its own.
+            a mixture is evaluated as it would be alone, with samples of its own. With a
+            `TableModel` the values are in the table's own units.
         data: `[N, D]` of 0 and 1: `PackedBits`, an array or a sparse matrix; `MaskedBits`, of
             which the observed cells are scored; for other models any tree of arrays with the rows
-            in front.
+            in front. For a `TableModel` a frame, a file or whatever else is a table.
         samples: K per row, and per component of a mixture; with a tolerance, the most that a row
             may take (a state that an
             SMC run scores counts as one).
-        key: the randomness; "exact" needs none.
+        key: the randomness: a seed or a JAX key; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small Helmholtz
             machine. A machine without latents is always exact.
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
@@ -70,13 +72,27 @@ def log_likelihood(
     >>> bool(abs(score.mean - exact.mean) < 0.1)
     True
     """
-    options = _Options(samples, key, method, tolerance)
+    options = _Options(samples, None if key is None else as_key(key), method, tolerance)
+    if isinstance(model, TableModel):
+        read = model.read(data)
+        found = log_likelihood(
+            model.model,
+            read.rows,
+            samples,
+            key=options.key,
+            method=method,
+            tolerance=tolerance,
+            memory=memory,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+        return found.shifted(read.log_measure)
     _check_options(options, model)
     rows = checked_rows(model, data)
     evaluator = _evaluator(model, examples(rows, np.array([0])), options)
     store = None
     if checkpoint is not None:
-        key_data = None if key is None else jax.random.key_data(key).tolist()
+        key_data = None if options.key is None else jax.random.key_data(options.key).tolist()
         settings = (method, samples, tolerance, key_data)
         store = Checkpoint(Path(checkpoint), fingerprint(model, rows, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
@@ -133,7 +149,7 @@ def _check_options(options: _Options, model: LatentModel) -> None:
             "not: use method 'importance'"
         )
     if method == "importance" and key is None:
-        raise UsageError("importance sampling needs a key, such as key=jax.random.key(0)")
+        raise UsageError("importance sampling needs a key, such as key=0")
     if samples < 1:
         raise UsageError(f"samples is {samples}, but it must be at least 1")
     if tolerance is not None and not tolerance > 0:

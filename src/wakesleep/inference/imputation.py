@@ -2,32 +2,22 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Key
 
-from wakesleep import importance
 from wakesleep.errors import DataError, UsageError
-from wakesleep.inference.blocks import Block, Blocks, Progress
-from wakesleep.inference.moves import Moved, Target, move
-from wakesleep.inference.population import (
-    Particles,
-    first_imputations,
-    propose,
-    weighted_mean,
-)
-from wakesleep.inference.resampling import multinomial, take
+from wakesleep.inference.blocks import Progress
 from wakesleep.inference.responsibilities import impute_components
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
+from wakesleep.inference.stages import Effort, PartialRows
+from wakesleep.keys import LikeKey, as_key
+from wakesleep.models import HelmholtzMachine, LatentModel, Mixture, TableModel
 
-LARGEST_ARRAY = 1 << 26
-"""Bytes of a block's widest array."""
+ENOUGH = 10
+"""Effective samples that are enough for a row, unless said."""
 
 FEW = 10
 """Effective samples below which a row that was not moved should not be believed."""
@@ -67,49 +57,38 @@ class Imputation:
         return (self.effective_samples < FEW) & stuck
 
 
-class _Proposed(NamedTuple):
-    particles: Particles
-    probabilities: Float[Array, "B D"]
-    log_likelihood: Float[Array, " B"]
-    effective_samples: Float[Array, " B"]
-
-
-class _Options(NamedTuple):
-    samples: int
-    draws: int
-    moves: int
-    threshold: float | int
-
-
 def impute(
-    model: LatentModel,
+    model: LatentModel | TableModel,
     x: Any,
     missing: Any = None,
     samples: int = 500,
     *,
-    key: Key[Array, ""],
+    key: LikeKey,
     draws: int = 10,
     moves: int = 20,
-    threshold: float | int = 0.1,
+    enough: float | int = ENOUGH,
     progress: Progress | None = None,
-) -> Imputation:
+) -> Any:
     """Draw the missing bits of every row from p(x_missing | x_observed), and average them.
 
     K latents are proposed by q from rows whose missing bits were imputed by the model,
     weighted by p(x_observed, h) / q(h | imputed row) and resampled. Rows whose weights are
-    uneven go on with Metropolis moves on the latents and the missing bits. The draws of a row
-    depend on the key and on the rows with missing bits, not on those without.
+    uneven go on with Metropolis moves on the latents and the missing bits. A model without latents
+    draws the missing bits in its order, and weighs them by what was observed behind them. The
+    draws of a row depend on the key and on the rows with missing bits, not on those without.
 
     Args:
         model: a Helmholtz machine, or a mixture of them: its components impute by themselves, and
-            are weighed by their p̂(x_observed).
+            are weighed by their p̂(x_observed). With a `TableModel` the result is a table like x
+            with the most probable levels, and medians of numbers, in its missing cells.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
-        samples: K, the imputations considered for each row.
-        key: the randomness.
+        samples: K, the most imputations weighted for each row.
+        key: the randomness: a seed or a JAX key.
         draws: imputations returned for each row, at most `samples`.
-        moves: sweeps of Metropolis moves for rows with a low effective sample size.
-        threshold: what is low, as a fraction of `samples`: 0 moves no row, 1 moves them all.
+        moves: sweeps of Metropolis moves for rows with a low effective sample size; 0 for none.
+        enough: the effective samples that are enough. A row starts with few samples, and goes on
+            to more, at most K, and then to moves, while it has fewer; infinity moves every row.
         progress: called with the numbers of rows done and in all, of those with missing bits.
 
     >>> import jax, numpy as np, wakesleep as ws
@@ -118,8 +97,11 @@ def impute(
     >>> imputed.draws.shape, imputed.probabilities[0, :2].tolist()
     ((1, 10, 4), [0.0, 1.0])
     """
-    options = _Options(samples, draws, moves, threshold)
-    _check_options(options)
+    effort = Effort(samples, draws, moves, enough)
+    _check_effort(effort)
+    key = as_key(key)
+    if isinstance(model, TableModel):
+        return _impute_table(model, x, missing, effort, key)
     if isinstance(model, Mixture):
         alone = functools.partial(
             impute,
@@ -128,7 +110,7 @@ def impute(
             samples=samples,
             draws=draws,
             moves=moves,
-            threshold=threshold,
+            enough=enough,
         )
         return Imputation(**impute_components(model, alone, key, progress))
     if not isinstance(model, HelmholtzMachine):
@@ -137,64 +119,21 @@ def impute(
     result = _as_observed(bits, draws)
     partial = np.flatnonzero(mask.any(axis=1))
     if len(partial):
-        blocks = Blocks(len(partial), _block_rows(model, samples, len(partial)))
-        table = _Table(model, bits[partial], mask[partial])
-        imputed = blocks.map(lambda block: table.impute(block, key, options), progress)
-        for name, values in imputed.items():
+        rows = PartialRows(model, bits[partial], mask[partial])
+        for name, values in rows.impute(effort, key, progress).items():
             getattr(result, name)[partial] = values
     return result
 
 
-class _Table(NamedTuple):
-    """Rows that all have missing bits."""
+def _impute_table(
+    model: TableModel, table: Any, missing: Any, effort: Effort, key: Key[Array, ""]
+) -> Any:
+    # That module uses this one.
+    from wakesleep.inference.imputed_table import impute_table
 
-    model: HelmholtzMachine
-    bits: npt.NDArray[np.uint8]
-    missing: npt.NDArray[np.bool_]
-
-    def impute(self, block: Block, key: Key[Array, ""], options: _Options) -> dict[str, Any]:
-        """A block's fields of an `Imputation`."""
-        key_propose, key_move = jax.random.split(jax.random.fold_in(key, block.number))
-        x = jnp.asarray(self.bits[block.filled], jnp.float32)
-        missing = jnp.asarray(self.missing[block.filled])
-        proposed = _propose(self.model, key_propose, x, missing, options.samples)
-        low = _low(np.asarray(proposed.effective_samples), options)
-        moved = None
-        if low[: len(block)].any():
-            target = Target(self.model, missing[:, None])
-            moved = _move(target, key_move, proposed.particles, options.moves)
-        fields = _fields(proposed, moved, low, options.draws)
-        fields["probabilities"] = np.where(missing, fields["probabilities"], x)
-        return fields
-
-
-def _low(effective_samples: npt.NDArray[Any], options: _Options) -> npt.NDArray[np.bool_]:
-    """Which rows are to be moved."""
-    if not options.moves:
-        return np.zeros(len(effective_samples), np.bool_)
-    few = effective_samples < options.threshold * options.samples
-    return few | (options.threshold >= 1)
-
-
-def _fields(
-    proposed: _Proposed, moved: Moved | None, low: npt.NDArray[np.bool_], draws: int
-) -> dict[str, Any]:
-    """What weighting gave, and for rows with few effective samples what the moves did."""
-    x = np.asarray(proposed.particles.x[:, :draws])
-    probabilities = np.asarray(proposed.probabilities)
-    accepted = np.full(len(low), np.nan, np.float32)
-    if moved is not None:
-        x = np.where(low[:, None, None], moved.particles.x[:, :draws], x)
-        probabilities = np.where(low[:, None], moved.probabilities, probabilities)
-        accepted = np.where(low, moved.accepted, accepted)
-    return {
-        "draws": x.astype(np.uint8),
-        "probabilities": probabilities,
-        "log_likelihood": proposed.log_likelihood,
-        "effective_samples": proposed.effective_samples,
-        "moved": low,
-        "accepted": accepted,
-    }
+    if missing is not None:
+        raise UsageError("cells of a table are missing where they are empty: leave `missing` out")
+    return impute_table(model, table, key=key, **effort._asdict())
 
 
 def _as_observed(bits: npt.NDArray[np.uint8], draws: int) -> Imputation:
@@ -210,47 +149,16 @@ def _as_observed(bits: npt.NDArray[np.uint8], draws: int) -> Imputation:
     )
 
 
-@eqx.filter_jit
-def _propose(
-    model: HelmholtzMachine,
-    key: Key[Array, ""],
-    x: Float[Array, "B D"],
-    missing: Bool[Array, "B D"],
-    samples: int,
-) -> _Proposed:
-    key_impute, key_propose, key_resample = jax.random.split(key, 3)
-    each = missing[:, None]
-    imputed = first_imputations(model, key_impute, x, each, samples)
-    weighted = propose(model, key_propose, imputed, each)
-    chosen = multinomial(key_resample, weighted.log_weights)
-    return _Proposed(
-        take(weighted.particles, chosen),
-        weighted_mean(weighted),
-        importance.log_likelihood_estimate(weighted.log_weights),
-        importance.effective_sample_size(weighted.log_weights),
-    )
-
-
-@eqx.filter_jit
-def _move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int) -> Moved:
-    return move(target, key, particles, sweeps)
-
-
-def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
-    widest = max((model.features, *model.latent_sizes))
-    return max(1, min(rows, LARGEST_ARRAY // (4 * samples * widest)))
-
-
-def _check_options(options: _Options) -> None:
-    samples, draws, moves, threshold = options
+def _check_effort(effort: Effort) -> None:
+    samples, draws, moves, enough = effort
     if samples < 1:
         raise UsageError(f"samples is {samples}, but it must be at least 1")
     if not 1 <= draws <= samples:
         raise UsageError(f"draws is {draws}, but it must be from 1 to samples, which is {samples}")
     if moves < 0:
         raise UsageError(f"moves is {moves}, but it must be 0 or more")
-    if not 0 <= threshold <= 1:
-        raise UsageError(f"threshold is {threshold}, but it must be from 0 to 1")
+    if not enough > 0:
+        raise UsageError(f"enough is {enough}, but it must be above 0")
 
 
 def _checked(

@@ -1,25 +1,34 @@
-"""Metropolis moves that leave p(x_missing, h | x_observed) as it is, from any start.
+"""Metropolis moves that leave p(x, h | what is known) as it is, from any start.
 
 Three kinds for the latents, because each is blind where another sees: proposals of q, which
 are good where q is; dreams of p, which reach every mode however bad q is; and flips of single
-units. Missing bits are proposed from p(x | h) with the observed ones held. That proposal's
-terms cancel against p's own, so that only the observed bits enter a ratio; where the units are
-independent given h this makes a Gibbs draw of the bits, which is always accepted.
+units. Unknown bits are proposed from p(x | h) within what is known. That proposal's terms cancel
+against p's own, so that only the evidence enters a ratio; where the units are independent given h
+this makes a Gibbs draw of the bits, which is always accepted. Bits that are not independent are
+also proposed from a random place on, those before it held.
 """
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
 from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
+from wakesleep.inference.conditions import Conditions
 from wakesleep.inference.metropolis import metropolis
-from wakesleep.inference.population import Particles, expected_bits, log_prior, parents_of
+from wakesleep.inference.population import (
+    Particles,
+    dream_latents,
+    expected_bits,
+    log_prior,
+    parents_of,
+)
 from wakesleep.models import HelmholtzMachine, Latents
 
 Each = Float[Array, "B K"]
-Missing = Bool[Array, "B 1 D"]
 
 
 class Moved(NamedTuple):
@@ -27,9 +36,9 @@ class Moved(NamedTuple):
 
     Attributes:
         particles: the population after the last sweep.
-        probabilities: P(x_i = 1 | x_observed), averaged over the second half of the sweeps.
+        probabilities: P(x_i = 1 | what is known), averaged over the second half of the sweeps.
         accepted: the accepted share of q's proposals for all latents, or of those for the
-            missing bits if that is less.
+            unknown bits if that is less.
     """
 
     particles: Particles
@@ -38,20 +47,20 @@ class Moved(NamedTuple):
 
 
 class Target(NamedTuple):
-    """p(x_missing, h | x_observed): the machine, and which bits are missing."""
+    """p(x, h | what is known): the machine, and what is known."""
 
     model: HelmholtzMachine
-    missing: Missing
+    conditions: Conditions
 
 
 def move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int) -> Moved:
-    """Sweep after sweep over the latents and the missing bits of all particles."""
+    """Sweep after sweep over the latents and the unknown bits of all particles."""
     model = target.model
 
     def step(particles: Particles, sweep_key: Key[Array, ""]) -> tuple[Particles, tuple]:
         moved, accepted = sweep(target, sweep_key, particles)
-        logits = model.p[0].conditional_logits(moved.x, parents_of(moved.h))
-        return moved, (expected_bits(model, moved.x, logits).mean(1), accepted)
+        expected = expected_bits(model, moved.x, _logits(target, moved))
+        return moved, (expected.mean(1), accepted)
 
     last, (probabilities, accepted) = lax.scan(step, particles, jax.random.split(key, sweeps))
     return Moved(last, probabilities[sweeps // 2 :].mean(0), accepted.mean(0).min(0))
@@ -61,12 +70,17 @@ def sweep(
     target: Target, key: Key[Array, ""], particles: Particles
 ) -> tuple[Particles, Float[Array, "2 B"]]:
     """Every kind of move once, and the accepted shares of q's proposals and of the bits'."""
-    key_q, key_flips, key_dream, key_bits = jax.random.split(key, 4)
-    particles, latents_accepted = _follow_q(target.model, key_q, particles)
-    particles = _flip(target, key_flips, particles)
-    particles = _dream(target, key_dream, particles)
+    key_q, key_flips, key_dream, key_bits, key_tail = jax.random.split(key, 5)
+    latents_accepted = jnp.ones(particles.x.shape[0])
+    if particles.h:
+        particles, latents_accepted = _follow_q(target.model, key_q, particles)
+        particles = _flip(target, key_flips, particles)
+        particles = _dream(target, key_dream, particles)
     no_change = jnp.zeros(particles.x.shape[:-1])
     particles, accepted = _move_jointly(target, key_bits, particles, particles.h, no_change)
+    if not target.model.p[0].factorial:
+        particles, tail_accepted = _move_tail(target, key_tail, particles)
+        accepted = accepted | tail_accepted
     return particles, jnp.stack([latents_accepted, accepted.mean(-1)])
 
 
@@ -136,29 +150,66 @@ def _flip(target: Target, key: Key[Array, ""], particles: Particles) -> Particle
 def _dream(target: Target, key: Key[Array, ""], particles: Particles) -> Particles:
     """Propose latents from p(h); p(h) cancels."""
     shape = particles.x.shape[:-1]
-    dreamt: list[Array] = []
-    for layer in reversed(target.model.p[1:]):
-        key, key_layer = jax.random.split(key)
-        dreamt.append(layer.sample(key_layer, dreamt[-1] if dreamt else jnp.zeros(0), shape))
-    proposed = tuple(reversed(dreamt))
-    return _move_jointly(target, key, particles, proposed, jnp.zeros(shape))[0]
+    key_h, key_move = jax.random.split(key)
+    proposed = dream_latents(target.model, key_h, shape)
+    return _move_jointly(target, key_move, particles, proposed, jnp.zeros(shape))[0]
 
 
 def _move_jointly(
     target: Target, key: Key[Array, ""], particles: Particles, proposed: Latents, gain: Each
 ) -> tuple[Particles, Bool[Array, "B K"]]:
-    """Propose latents together with missing bits drawn from p(x | proposed latents).
+    """Propose latents together with unknown bits drawn from p(x | proposed latents).
 
     `gain` is the log ratio of everything else: p(h) over whatever proposed it.
     """
-    visible, observed = target.model.p[0], ~target.missing
+    visible, conditions = target.model.p[0], target.conditions
     key_x, key_accept = jax.random.split(key)
     pre = visible.preactivations(parents_of(proposed))
-    x, logits = visible.draw_unobserved(key_x, particles.x, observed, pre)
-    before = visible.conditional_logits(particles.x, parents_of(particles.h))
-    gain = gain + visible.log_prob_observed(x, logits, observed)
-    gain -= visible.log_prob_observed(particles.x, before, observed)
+    x, _, log_evidence = conditions.draw(visible, key_x, pre, particles.x.shape[1])
+    before = visible.preactivations(parents_of(particles.h))
+    gain = gain + log_evidence - conditions.log_evidence(visible, particles.x, before)
     return metropolis(_log_uniform(key_accept, gain), gain, Particles(x, proposed), particles)
+
+
+def _move_tail(
+    target: Target, key: Key[Array, ""], particles: Particles
+) -> tuple[Particles, Bool[Array, "B K"]]:
+    """Propose unknown bits from a random unit on; what stands before it cancels.
+
+    Groups of which some states are allowed are held: they move with all others, or not at all.
+    """
+    visible, conditions, x = target.model.p[0], target.conditions, particles.x
+    key_place, key_x, key_accept = jax.random.split(key, 3)
+    starts = jnp.asarray(_group_starts(target.model))
+    place = jax.random.randint(key_place, x.shape[:-1], 0, x.shape[-1])
+    held = conditions.fixed | (starts < place[..., None])
+    for group in conditions.partial:
+        held = held.at[..., group.slice].set(True)
+    pre = visible.preactivations(parents_of(particles.h))
+    proposed, logits = visible.draw_unobserved(key_x, x, held, pre)
+    before = _logits(target, particles)
+    gain = _log_held(target, proposed, logits) - _log_held(target, x, before)
+    return metropolis(
+        _log_uniform(key_accept, gain), gain, Particles(proposed, particles.h), particles
+    )
+
+
+def _log_held(target: Target, x: Float[Array, "B K D"], logits: Float[Array, "B K D"]) -> Each:
+    """log p of fixed units and of groups with allowed states, at the states that they have."""
+    held = target.conditions.fixed
+    for group in target.conditions.partial:
+        held = held.at[..., group.slice].set(True)
+    return target.model.p[0].log_prob_observed(x, logits, held)
+
+
+def _group_starts(model: HelmholtzMachine) -> npt.NDArray[np.int64]:
+    """For every unit, the first of its group, `[D]`."""
+    return np.repeat(np.cumsum((0, *model.groups[:-1])), model.groups)
+
+
+def _logits(target: Target, particles: Particles) -> Float[Array, "B K D"]:
+    logits = target.model.p[0].conditional_logits(particles.x, parents_of(particles.h))
+    return jnp.broadcast_to(logits, particles.x.shape)
 
 
 def _log_uniform(key: Key[Array, ""], like: Each) -> Each:

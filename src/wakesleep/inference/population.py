@@ -1,33 +1,38 @@
-"""A weighted population of imputed rows and their latents, x at what was observed."""
+"""A weighted population of rows and their latents, x at what is known of it."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Float, Key
 
 from wakesleep import importance
+from wakesleep.inference.conditions import Conditions
+from wakesleep.inference.resampling import systematic, take
 from wakesleep.models import HelmholtzMachine, Latents
 
-ROUNDS = 5
-"""Unweighted rounds that bring imputed bits near the observed ones before weights are taken."""
+WARM_UP = 1
+"""Rounds whose weights are not used: they bring unknown units near to what is known."""
+
+ROUNDS = 4
+"""Rounds whose weighted particles are pooled; with the warm-up, what a sample costs is shared."""
 
 
 class Particles(NamedTuple):
-    """K imputations of each row: x is `[B, K, D]`, each layer of h `[B, K, H]`."""
+    """K rows for each: x is `[B, K, D]`, each layer of h `[B, K, H]`; no layer without latents."""
 
     x: Float[Array, "B K D"]
     h: Latents
 
 
 class Weighted(NamedTuple):
-    """Particles with the weights that make them stand for p(x_missing, h | x_observed).
+    """Particles with the weights that make them stand for p(x, h | what is known).
 
     Attributes:
-        particles: imputed rows with their latents.
-        log_weights: their log weights, whose mean weight is an unbiased p(x_observed).
-        expected: per particle, what is averaged for P(x_i = 1 | x_observed).
+        particles: rows with their latents.
+        log_weights: their log weights, whose mean weight is an unbiased p(what is known).
+        expected: per particle, what is averaged for P(x_i = 1 | what is known).
     """
 
     particles: Particles
@@ -35,52 +40,60 @@ class Weighted(NamedTuple):
     expected: Float[Array, "B K D"]
 
 
+def parents_of(h: Latents) -> Float[Array, "... C"]:
+    """What the visible layer is conditioned on."""
+    return h[0] if h else jnp.zeros(0)
+
+
 def sample_q_each(
     model: HelmholtzMachine, key: Key[Array, ""], x: Float[Array, "B K D"]
 ) -> tuple[Latents, Float[Array, "B K"]]:
     """One h ~ q(h | x) for every particle's own x, with log q(h | x)."""
     rows, samples, width = x.shape
+    if not model.q:
+        return (), jnp.zeros((rows, samples))
     flat, terms = model.sample_q_with_terms(key, x.reshape(rows * samples, width), 1)
     h = tuple(layer.reshape(rows, samples, -1) for layer in flat)
     return h, sum(terms, start=jnp.zeros((rows * samples, 1))).reshape(rows, samples)
 
 
-def parents_of(h: Latents) -> Float[Array, "... C"]:
-    """What the visible layer sees of the latents; nothing in a model without any."""
-    return h[0] if h else jnp.zeros(0)
-
-
-def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "*batch"]:
-    """log p(h); 0 where there are no latents."""
-    if not h:
-        return jnp.zeros(())
+def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "..."]:
+    """log p(h); 0 without latents."""
     above = (*h[1:], jnp.zeros(0))
     terms = [
         layer.log_prob(value, parents)
-        for layer, value, parents in zip(model.p[1:], h, above, strict=True)
+        for layer, value, parents in zip(model.p[1:], h, above, strict=False)
     ]
-    return sum(terms, start=jnp.zeros(h[0].shape[:-1]))
+    return sum(terms, start=jnp.zeros(()))
+
+
+def dream_latents(model: HelmholtzMachine, key: Key[Array, ""], shape: tuple[int, ...]) -> Latents:
+    """h ~ p(h)."""
+    dreamt: list[Array] = []
+    for layer in reversed(model.p[1:]):
+        key, key_layer = jax.random.split(key)
+        dreamt.append(layer.sample(key_layer, dreamt[-1] if dreamt else jnp.zeros(0), shape))
+    return tuple(reversed(dreamt))
 
 
 def propose(
     model: HelmholtzMachine,
     key: Key[Array, ""],
     imputed: Float[Array, "B K D"],
-    missing: Bool[Array, "B 1 D"],
+    conditions: Conditions,
 ) -> Weighted:
-    """h ~ q(h | imputed), then the missing bits anew from p(x | h), the observed ones held.
+    """h ~ q(h | imputed), then the unknown units anew from p(x | h) within what is known.
 
-    The proposal's terms for the missing bits are p's own and cancel, so that the weight is
-    p(h) Π_observed p(x_i | x_<i, h₁) / q(h | imputed). It is right whatever `imputed` has in
-    place of the missing bits; likely ones only make the weights more even.
+    The proposal's terms for the unknown units are p's own and cancel, so that the weight is
+    p(h) · evidence / q(h | imputed). It is right whatever `imputed` has in place of the unknown
+    units; likely ones only make the weights more even.
     """
     key_h, key_x = jax.random.split(key)
     h, log_q = sample_q_each(model, key_h, imputed)
     visible = model.p[0]
-    x, logits = visible.draw_unobserved(
-        key_x, imputed, ~missing, visible.preactivations(parents_of(h))
-    )
-    log_weights = log_prior(model, h) + visible.log_prob_observed(x, logits, ~missing) - log_q
+    pre = visible.preactivations(parents_of(h))
+    x, logits, log_evidence = conditions.draw(visible, key_x, pre, imputed.shape[1])
+    log_weights = log_prior(model, h) + log_evidence - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
 
 
@@ -95,24 +108,59 @@ def expected_bits(
     return model.p[0].emission.mean(logits) if model.p[0].factorial else x
 
 
-def first_imputations(
-    model: HelmholtzMachine,
-    key: Key[Array, ""],
-    x: Float[Array, "B D"],
-    missing: Bool[Array, "B 1 D"],
-    samples: int,
-) -> Float[Array, "B K D"]:
-    """Missing bits from dreams, then a few rounds of h ~ q(h | x), x_missing ~ p(x | h)."""
-    key_dream, key_rounds = jax.random.split(key)
-    dream, _ = model.dream(key_dream, (x.shape[0], samples))
+def dream_rows(
+    model: HelmholtzMachine, key: Key[Array, ""], conditions: Conditions, samples: int
+) -> Weighted:
+    """K rows for each from dreamt latents, within what is known, weighted by the evidence."""
+    key_h, key_x = jax.random.split(key)
+    h = dream_latents(model, key_h, (conditions.template.shape[0], samples))
+    pre = model.p[0].preactivations(parents_of(h))
+    x, logits, log_evidence = conditions.draw(model.p[0], key_x, pre, samples)
+    return Weighted(Particles(x, h), log_evidence, expected_bits(model, x, logits))
 
-    def impute_again(i: Array, imputed: Float[Array, "B K D"]) -> Float[Array, "B K D"]:
-        return propose(model, jax.random.fold_in(key_rounds, i), imputed, missing).particles.x
 
-    return lax.fori_loop(0, ROUNDS, impute_again, jnp.where(missing, dream, x[:, None]))
+def next_rows(key: Key[Array, ""], weighted: Weighted) -> Float[Array, "B K D"]:
+    """What the next round starts from: rows as often as their weights say."""
+    return take(weighted.particles.x, systematic(key, weighted.log_weights))
+
+
+def rounds_of(model: HelmholtzMachine, samples: int) -> int:
+    """In how many rounds so many particles are pooled; without latents none leads to the next."""
+    return ROUNDS if model.q and samples % ROUNDS == 0 else 1
+
+
+def weigh(
+    model: HelmholtzMachine, key: Key[Array, ""], conditions: Conditions, samples: int
+) -> Weighted:
+    """K weighted particles for each row, pooled from rounds that each start from the last.
+
+    A round's weights are right whatever it starts from, so all of them can be pooled (population
+    Monte Carlo, Cappé et al. 2004).
+    """
+    key_first, key_warm, key_rounds = jax.random.split(key, 3)
+    rounds = rounds_of(model, samples)
+    imputed = dream_rows(model, key_first, conditions, samples // rounds).particles.x
+
+    def step(imputed: Array, round_key: Key[Array, ""]) -> tuple[Array, Weighted]:
+        key_propose, key_next = jax.random.split(round_key)
+        weighted = propose(model, key_propose, imputed, conditions)
+        return next_rows(key_next, weighted), weighted
+
+    if model.q:
+        imputed = lax.fori_loop(
+            0, WARM_UP, lambda i, x: step(x, jax.random.fold_in(key_warm, i))[0], imputed
+        )
+    _, weighted = lax.scan(step, imputed, jax.random.split(key_rounds, rounds))
+    return jax.tree.map(_pooled, weighted)
+
+
+def _pooled(leaf: Float[Array, "R B K *rest"]) -> Float[Array, "B RK *rest"]:
+    """All rounds' particles of a row beside each other."""
+    rounds, rows, samples, *rest = leaf.shape
+    return jnp.moveaxis(leaf, 0, 1).reshape(rows, rounds * samples, *rest)
 
 
 def weighted_mean(weighted: Weighted) -> Float[Array, "B D"]:
-    """P(x_i = 1 | x_observed) by the weights."""
+    """P(x_i = 1 | what is known) by the weights."""
     weights = importance.normalise(weighted.log_weights)
     return jnp.einsum("bk,bkd->bd", weights, weighted.expected)

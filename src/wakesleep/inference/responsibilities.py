@@ -10,7 +10,7 @@ import numpy.typing as npt
 from jaxtyping import Array, Key
 
 from wakesleep.inference.blocks import Progress
-from wakesleep.models import Mixture
+from wakesleep.models import HelmholtzMachine, Mixture
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,6 +52,15 @@ def impute_components(
     them: a row where these are unsure does not count as moved, so that few effective samples
     make it unreliable.
     """
+    turns = components_in_turn(model, key, progress)
+    each = [vars(alone(component, key=own, progress=told)) for component, own, told in turns]
+    return _joined(model, each, jax.random.fold_in(key, len(turns)))
+
+
+def components_in_turn(
+    model: Mixture, key: Key[Array, ""], progress: Progress | None
+) -> list[tuple[HelmholtzMachine, Key[Array, ""], Progress | None]]:
+    """Every component with a key of its own, and the progress of all of them together."""
     count = len(model.components)
 
     def told(number: int) -> Progress | None:
@@ -59,11 +68,10 @@ def impute_components(
             return None
         return lambda done, total: progress(number * total + done, count * total)
 
-    each = [
-        vars(alone(component, key=jax.random.fold_in(key, number), progress=told(number)))
+    return [
+        (component, jax.random.fold_in(key, number), told(number))
         for number, component in enumerate(model.components)
     ]
-    return _joined(model, each, jax.random.fold_in(key, count))
 
 
 def _joined(
@@ -75,7 +83,7 @@ def _joined(
     values = np.where(partial[:, None], stacked["log_likelihood"], 0.0)
     total, shares = responsibilities(model, values)
     draws = stacked["draws"]
-    choices = _choices(key, shares, draws.shape[2])
+    choices = component_choices(key, shares, draws.shape[2])
     rows, slots = np.indices(choices.shape)
     probabilities = np.einsum("nc,ncd->nd", shares, stacked["probabilities"])
     effective = joint_effective_samples(shares, stacked["effective_samples"])
@@ -92,7 +100,7 @@ def _joined(
     }
 
 
-def _choices(key: Key[Array, ""], shares: Floats, draws: int) -> npt.NDArray[np.intp]:
+def component_choices(key: Key[Array, ""], shares: Floats, draws: int) -> npt.NDArray[np.intp]:
     """A component for every draw of every row, `[N, draws]`, by its share."""
     uniform = np.asarray(jax.random.uniform(key, (len(shares), draws)), np.float64)
     below = np.cumsum(shares, axis=1)[:, None, :-1] <= uniform[..., None]

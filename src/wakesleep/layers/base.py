@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Key
 from wakesleep.kernels import affine_update
 from wakesleep.layers.emission import CERTAIN, Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.layers.order import unit_order
 from wakesleep.numerics import affine
 from wakesleep.options import Rule
 
@@ -118,6 +119,11 @@ class Layer(eqx.Module):
     def options(self) -> Options:
         """The kind's own options, with which `create` would make this layer's shape again."""
         return {name: getattr(self, name) for name in self.option_rules}
+
+    def place(self, unit: int) -> int:
+        """When a unit is drawn: its place in the layer's order."""
+        places = unit_order(self.options.get("order", 0), self.emission, self.size).places
+        return places[unit] if places else unit
 
     def with_bias(self, bias: Float[Array, " D"]) -> "Layer":
         """The same layer with its output bias replaced."""

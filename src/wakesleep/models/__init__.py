@@ -6,6 +6,7 @@ from wakesleep.models.generation import sample, sample_means
 from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible
 from wakesleep.models.masked import Masked
 from wakesleep.models.mixture import BitModel, Mixture
+from wakesleep.models.table_model import TableModel
 
 __all__ = [
     "BitModel",
@@ -16,6 +17,7 @@ __all__ = [
     "Latents",
     "Masked",
     "Mixture",
+    "TableModel",
     "Visible",
     "by_network",
     "sample",

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep.errors import UsageError
@@ -94,9 +95,11 @@ class Mixture(LatentModel):
         draws = [
             each.draw(part, x, samples) for each, part in zip(self.components, keys, strict=True)
         ]
-        log_weights = jnp.stack([draw.log_weights for draw in draws], axis=-1)
         log_q = sum((draw.log_q for draw in draws[1:]), start=draws[0].log_q)
-        log_p = log_q + jax.nn.logsumexp(log_weights + self.log_proportions, axis=-1)
+        # The q in p's terms are constants of its gradient, as a model's log p must not move q.
+        fixed = [draw.log_p - lax.stop_gradient(draw.log_q) for draw in draws]
+        weights = jnp.stack(fixed, axis=-1) + self.log_proportions
+        log_p = lax.stop_gradient(log_q) + jax.nn.logsumexp(weights, axis=-1)
         return Draw(tuple(draw.h for draw in draws), (log_p,), (log_q,))
 
     def dream(

@@ -15,6 +15,7 @@ from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import comparison_figures
 from wakesleep.report.run_view import RunView, view_run
 from wakesleep.report.svg import colour
+from wakesleep.schema import unit_difference
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,13 @@ def view_runs(runs: Sequence[str | Path], data: str | Path | None = None) -> lis
 
 
 def caution(runs: Sequence[RunView]) -> str | None:
-    """Why the runs' likelihoods do not compare, or None."""
+    """Why the runs' likelihoods do not compare, or None.
+
+    Tables compare in their own units: by their rows and columns, whatever the schemas made of them.
+    """
+    schemas = [run.run.schema for run in runs]
+    if all(schema is not None for schema in schemas):
+        return _tables_caution(runs)
     for what, values in (
         ("data set", {run.data.name for run in runs}),
         ("binarisation", {run.data.binarisation for run in runs}),
@@ -84,6 +91,19 @@ def caution(runs: Sequence[RunView]) -> str | None:
     ):
         if len(values) > 1:
             return f"These runs differ in their {what}: their likelihoods do not compare."
+    return None
+
+
+def _tables_caution(runs: Sequence[RunView]) -> str | None:
+    first = runs[0]
+    for other in runs[1:]:
+        why = None
+        if first.run.schema is not None and other.run.schema is not None:
+            why = unit_difference(first.run.schema, other.run.schema)
+        if why is None and first.evaluation and other.evaluation:
+            why = None if _same_examples(first, other) else "they were evaluated on other rows"
+        if why:
+            return f"The likelihoods of {first.name} and {other.name} do not compare: {why}."
     return None
 
 
@@ -112,7 +132,10 @@ def _same_examples(a: RunView, b: RunView) -> bool:
     if not (a.evaluation and b.evaluation):
         return False
     rows, others = a.data.splits[a.evaluation["split"]], b.data.splits[b.evaluation["split"]]
-    return rows.rows > 1 and rows == others
+    same = rows == others
+    if a.run.schema is not None and b.run.schema is not None and rows.raw_sha256:
+        same = rows.raw_sha256 == others.raw_sha256
+    return rows.rows > 1 and same
 
 
 def comparison_rows(runs: Sequence[RunView]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from wakesleep.report.run_figures import activity_figure, learning_figures, like
 from wakesleep.report.run_view import RunView, view_run
 from wakesleep.runs.fields import scaled
 from wakesleep.runs.latent_use import ALIVE, LayerUse
+from wakesleep.runs.yardstick_words import gains
 
 STEPS = 3
 
@@ -63,6 +64,7 @@ def write_report(
         "report.html.j2",
         run=view,
         summary=view.summary(),
+        yardsticks=_yardsticks(view),
         learning=learning_figures(view.records),
         histograms=likelihood_figures(view.examples) if view.examples else [],
         latents=latents,
@@ -74,6 +76,12 @@ def write_report(
     )
     tell(STEPS, STEPS)
     return path
+
+
+def _yardsticks(view: RunView) -> list[tuple[str, float, float]]:
+    """How far a table's likelihood is from what is simpler, in nats and in bits per column."""
+    score = view.evaluation
+    return gains(score["mean"], score, score["columns"]) if score and "columns" in score else []
 
 
 def latent_rows(view: RunView) -> list[LatentRow]:

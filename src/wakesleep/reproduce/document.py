@@ -8,6 +8,7 @@ from wakesleep.atomic import write_atomically
 from wakesleep.reproduce.arena import arena_table
 from wakesleep.reproduce.drawing import figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
+from wakesleep.reproduce.judging import remarks_on
 from wakesleep.reproduce.store import ExperimentStore
 
 INTRODUCTION = """\
@@ -41,7 +42,7 @@ def write_document(store: ExperimentStore, docs: Path) -> None:
 def document(store: ExperimentStore) -> str:
     """The text of results.md."""
     parts = [INTRODUCTION]
-    parts += [_section(experiment, results) for experiment, results in _experiments(store)]
+    parts += [_section(store, *loaded) for loaded in _experiments(store)]
     return "\n".join(parts)
 
 
@@ -53,21 +54,22 @@ def _experiments(store: ExperimentStore) -> list[tuple[Experiment, dict[str, Any
     ]
 
 
-def _section(experiment: Experiment, results: Mapping[str, Any]) -> str:
+def _section(store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]) -> str:
     head = f"## {experiment.title}\n\n`wakesleep reproduce {experiment.name}`. {experiment.about}\n"
     if experiment.kind in FIGURES:
         return f"{head}\n{_figure_text(experiment, results)}\n"
     if experiment.kind == "arena":
-        return f"{head}\n{arena_table(experiment, results)}{_tried(experiment)}"
+        return f"{head}\n{arena_table(experiment, results)}{_tried(store, experiment)}"
     rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
     table = f"{TABLE_HEAD}\n{rows}\n"
     if experiment.kind == "curve" and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
-    return f"{head}\n{_data_line(results)}{table}{_tried(experiment)}"
+    return f"{head}\n{_data_line(results)}{table}{_tried(store, experiment)}"
 
 
-def _tried(experiment: Experiment) -> str:
+def _tried(store: ExperimentStore, experiment: Experiment) -> str:
     remarks = [f"- {row.name}: {row.tried}" for row in experiment.rows if row.tried]
+    remarks += remarks_on(store, experiment.rows)
     head = "\nTried on the way:\n\n"
     return head + "\n".join(remarks) + "\n" if remarks else ""
 

@@ -46,6 +46,7 @@ class Row:
         seed: of everything random.
         no_result: what the tables say of it as long as it has no result.
         tried: which other recipes and models it was chosen from, and what they gave.
+        variants: those of them that `--validation` trains and judges again.
     """
 
     experiment: str
@@ -66,6 +67,7 @@ class Row:
     seed: int = 0
     no_result: str = "not run"
     tried: str = ""
+    variants: tuple["Row", ...] = ()
 
     @property
     def slug(self) -> str:
@@ -152,7 +154,12 @@ def _experiment(name: str, values: Mapping[str, Any]) -> Experiment:
 def _row(experiment: str, values: Mapping[str, Any], common: Mapping[str, Any]) -> Row:
     chosen = dict(values)
     where = f"{experiment}, row '{chosen['name']}'"
-    recipe = recipe_from_dict({**common, **chosen.pop("recipe", {})}, where)
+    own = {**common, **chosen.pop("recipe", {})}
+    recipe = recipe_from_dict(own, where)
+    variants = chosen.pop("variants", ())
+    chosen["variants"] = tuple(
+        _row(experiment, {**values, "variants": (), **one}, own) for one in variants
+    )
     for name in ("models", "learning_rates", "source"):
         if name in chosen:
             chosen[name] = tuple(chosen[name])

@@ -16,10 +16,15 @@ from wakesleep.errors import DataError
 
 @dataclass(frozen=True)
 class SplitRecord:
-    """The size and the digest of a split's rows."""
+    """The size and the digest of a split's rows.
+
+    `raw_sha256` is that of a table's cells as they were read, whatever a schema makes of them;
+    folders of earlier releases have none.
+    """
 
     rows: int
     sha256: str
+    raw_sha256: str = dataclasses.field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,10 @@ def record_data(data: Dataset) -> DataRecord:
         data.name,
         data.binarisation,
         None if isinstance(data.train, ArrayRows) else data.features,
-        {name: SplitRecord(len(rows), _digest(data, name)) for name, rows in data.splits.items()},
+        {
+            name: SplitRecord(len(rows), _digest(data, name), _raw_digest(data, name))
+            for name, rows in data.splits.items()
+        },
         data.image_shape,
         data.column_major,
         data.inverted,
@@ -90,6 +98,10 @@ def digest(table: Table, more: str = "") -> str:
 def _digest(data: Dataset, split: str) -> str:
     """Of a split's bits, and of the numbers that they tell up to bins alone."""
     return digest(data.splits[split], data.table.digests[split] if data.table else "")
+
+
+def _raw_digest(data: Dataset, split: str) -> str:
+    return data.table.raw_digests.get(split, "") if data.table else ""
 
 
 def write_record(path: Path, record: DataRecord) -> None:

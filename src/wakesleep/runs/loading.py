@@ -8,7 +8,7 @@ from typing import Any
 
 from wakesleep.data import DATASETS, Dataset
 from wakesleep.errors import DataError, UsageError
-from wakesleep.models import BitModel, HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, TableModel
 from wakesleep.runs.config import GIVEN, RunConfig
 from wakesleep.runs.data_record import DataRecord, read_record, record_data
 from wakesleep.runs.folder import RunFolder
@@ -71,6 +71,13 @@ class Run:
     def schema(self) -> Schema | None:
         """What the columns of the table are that it was trained on, if it was one."""
         return read_schema(self.folder.schema_path)
+
+    @property
+    def table_model(self) -> TableModel:
+        """The model with its schema, for `ws.log_likelihood`, `ws.sample` and `ws.impute`."""
+        if self.schema is None:
+            raise UsageError(f"{self.path} was trained on bits, not on a table: use `model` itself")
+        return TableModel(self.model, self.schema)
 
     @cached_property
     def data(self) -> Dataset:

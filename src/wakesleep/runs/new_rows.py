@@ -1,5 +1,6 @@
 """Rows of another file for a run's model: columns by name, notes, numbers and identifiers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ class NewRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def named(self, columns: dict[str, npt.NDArray[Any]]) -> Frame:
-        """A table of numbers for these rows: their numbers and identifiers in front."""
+    def named(self, columns: Mapping[str, npt.NDArray[Any] | Cells]) -> Frame:
+        """A table for these rows: their numbers in the file and identifiers in front."""
         count = len(self)
         nothing = np.zeros(count, bool)
         identifiers = self._identifiers()
@@ -54,8 +55,11 @@ class NewRows:
             raise UsageError(
                 f"the identifier column {clash[0]!r} has a name that is used: rename it"
             )
-        numbers = [_number_cells(name, values) for name, values in columns.items()]
-        return Frame((*front, *numbers), count, "the result")
+        made = [
+            values if isinstance(values, Cells) else _number_cells(name, values)
+            for name, values in columns.items()
+        ]
+        return Frame((*front, *made), count, "the result")
 
     def _identifiers(self) -> list[Cells]:
         if self.frame is None or self.schema is None:

@@ -30,7 +30,8 @@ class RunEvaluation:
         """The result per example, and the summary; kept in evaluation.npz and .json.
 
         Of a table with a schema the log-likelihoods are in the table's own units, and beside
-        them is what independent columns give. Interrupted, the same call goes on where it stopped.
+        them is what independent columns and a mixture give. Interrupted, the same call goes on
+        where it stopped.
         """
         rows = run.data.splits[self.split]
         partial = run.path / f".evaluation-{self.split}.partial"
@@ -58,11 +59,10 @@ class RunEvaluation:
             **score.to_dict(),
         }
         if about is not None:
-            yardstick = yardstick_of(run).columns
             codes = row_codes(fixed_rows(rows), about.schema)
-            independent = yardstick.log_prob(codes) + about.log_measure[self.split]
+            others = yardstick_of(run).others(codes, about.log_measure[self.split])
             summary["columns"] = len(about.schema.groups)
-            summary["independent_columns"] = float(independent.mean())
+            summary |= {name: float(values.mean()) for name, values in others.items()}
         # The report draws its histograms from the examples, and checks that they are these.
         score.save(run.path / "evaluation.npz")
         write_atomically(run.folder.evaluation_path, json.dumps(summary, indent=2).encode())

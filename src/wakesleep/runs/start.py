@@ -109,6 +109,11 @@ def resume_run(
         raise UsageError(
             f"{path} holds a mixture, which is not trained further: leave --extend out"
         )
+    if run.config.model.startswith(MIXTURE) and latest_checkpoint(run.folder) is None:
+        raise UsageError(
+            f"{path} holds a mixture, which is not trained: go on with the runs of its components, "
+            "then mix them again"
+        )
     with run.folder.locked():
         snapshot = _newest(run, None)
         config = run.config

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 
 from wakesleep.inference.blocks import Progress
-from wakesleep.inference.imputation import Imputation, impute
+from wakesleep.inference.imputation import ENOUGH, Imputation, impute
 from wakesleep.models import BitModel
 from wakesleep.runs.new_rows import NewRows
-from wakesleep.schema import Frame, impute_missing, most_probable
+from wakesleep.schema import Frame, impute_missing, most_probable, with_certainty
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,19 @@ class TableImputation:
 
     Attributes:
         how: "probable" for the most probable level and the median of numbers, "draw" for a draw.
-        samples: imputations considered for each row.
-        moves: sweeps of Metropolis moves for rows with a low effective sample size.
-        threshold: what is low.
+        samples: the most imputations weighted for each row.
+        moves: sweeps of Metropolis moves for rows with few effective samples.
+        enough: the effective samples that are.
         seed: of the draws.
+        beside: whether columns with probabilities and intervals are added.
     """
 
     how: str = "probable"
     samples: int = 500
     moves: int = 20
-    threshold: float | int = 0.1
+    enough: float | int = ENOUGH
     seed: int = 4
+    beside: bool = False
 
     def of(
         self, model: BitModel, new: NewRows, progress: Progress | None = None
@@ -51,7 +53,7 @@ class TableImputation:
             key=jax.random.key(self.seed),
             draws=1,
             moves=self.moves,
-            threshold=self.threshold,
+            enough=self.enough,
             progress=progress,
         )
         rng: Any = self.seed
@@ -62,4 +64,8 @@ class TableImputation:
         drawn = new.schema.decode(bits, rng, tails=False)
         absent = [cells for cells in drawn.cells if cells.name not in new.frame]
         table = impute_missing(new.frame, drawn)
-        return dataclasses.replace(table, cells=(*table.cells, *absent)), imputed
+        table = dataclasses.replace(table, cells=(*table.cells, *absent))
+        if self.beside:
+            gaps = ~new.encoded.observed
+            table = with_certainty(table, new.schema, gaps, (bits, imputed.probabilities))
+        return table, imputed

@@ -4,13 +4,20 @@
 `Schema.decode` go to bits and back, and `to_native` gives a frame like the one that came in.
 """
 
+from wakesleep.schema.certainty import with_certainty as with_certainty
+from wakesleep.schema.column_conditions import ColumnCondition as ColumnCondition
+from wakesleep.schema.column_conditions import allowed_states as allowed_states
+from wakesleep.schema.column_conditions import decode_given as decode_given
+from wakesleep.schema.column_conditions import parse_given as parse_given
 from wakesleep.schema.columns import Column as Column
 from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
 from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame
+from wakesleep.schema.frame import object_array as object_array
 from wakesleep.schema.independent import IndependentColumns as IndependentColumns
 from wakesleep.schema.inference import infer_schema as infer_schema
+from wakesleep.schema.latent_classes import LatentClasses as LatentClasses
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
 from wakesleep.schema.numbers import NumberColumn as NumberColumn
@@ -28,4 +35,6 @@ from wakesleep.schema.schema import Encoded as Encoded
 from wakesleep.schema.schema import Schema as Schema
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
+from wakesleep.schema.units import unit_difference as unit_difference
 from wakesleep.schema.unseen import without_unseen as without_unseen
+from wakesleep.schema.values import cell_texts as cell_texts

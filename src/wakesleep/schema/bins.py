@@ -97,12 +97,13 @@ class Bins:
             tail = np.log(-np.expm1(-1.0 / scale)) - (distance - 0.5) / scale
         else:
             tail = -np.log(scale) - distance / scale
-        return share + np.where(self._is_tail(k, upper), tail, -np.log(self._gap(k, upper)))
+        return share + np.where(self.is_tail(k, upper), tail, -np.log(self.gap(k, upper)))
 
-    def _is_tail(self, k: Codes, upper: bool) -> npt.NDArray[np.bool_]:
+    def is_tail(self, k: Codes, upper: bool) -> npt.NDArray[np.bool_]:
+        """Whether the bin goes on for ever on this side."""
         return k == (len(self.lower) - 1 if upper else 0)
 
-    def _gap(self, k: Codes, upper: bool) -> Floats:
+    def gap(self, k: Codes, upper: bool) -> Floats:
         """The length owned beside the core; 1 for a tail, where nobody asks."""
         if not len(self.cuts):
             return np.ones(len(k))
@@ -110,7 +111,7 @@ class Bins:
             gap = self.cuts[np.minimum(k, len(self.cuts) - 1)] - self.upper[k]
         else:
             gap = self.lower[k] - self.cuts[np.maximum(k - 1, 0)]
-        return np.where(self._is_tail(k, upper), 1.0, gap)
+        return np.where(self.is_tail(k, upper), 1.0, gap)
 
     def draw(self, codes: Codes, rng: np.random.Generator, tails: bool = True) -> Floats:
         """A value from each state; without tails, none from outside the training range."""
@@ -120,7 +121,7 @@ class Bins:
         left = np.flatnonzero(~atoms)
         for _ in range(_REDRAWS):
             drawn = self._draw_in_bins(codes[left], rng, tails)
-            values[left] = self._rounded(drawn, codes[left])
+            values[left] = self.rounded(drawn, codes[left])
             # A draw that rounds to an atom would be counted as the atom.
             again = np.isin(values[left], self.atoms)
             if not again.any():
@@ -133,14 +134,15 @@ class Bins:
         part, place = rng.random(len(k)), rng.random(len(k))
         core = self.lower[k] + place * (self.upper[k] - self.lower[k])
         far = -np.log1p(-place)
-        first, last = self._is_tail(k, False), self._is_tail(k, True)
-        low = np.where(first, far * self.scales[0], place * self._gap(k, False))
-        high = np.where(last, far * self.scales[1], place * self._gap(k, True))
+        first, last = self.is_tail(k, False), self.is_tail(k, True)
+        low = np.where(first, far * self.scales[0], place * self.gap(k, False))
+        high = np.where(last, far * self.scales[1], place * self.gap(k, True))
         below = (part < self.left[k]) & (tails | ~first)
         above = (part > 1.0 - self.right[k]) & (tails | ~last)
         return np.where(below, self.lower[k] - low, np.where(above, self.upper[k] + high, core))
 
-    def _rounded(self, values: Floats, k: Codes) -> Floats:
+    def rounded(self, values: Floats, k: Codes) -> Floats:
+        """On the grid, where there is one, and still in their bins."""
         if self.decimals is None:
             return values
         rounded = np.round(values, self.decimals)

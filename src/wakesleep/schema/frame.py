@@ -1,6 +1,7 @@
 """A table as this room sees it: named columns of one storage each, with a mask of missing cells."""
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -137,6 +138,20 @@ class Frame:
     def select(self, names: Sequence[str]) -> "Frame":
         """Some of the columns, in the order given."""
         return dataclasses.replace(self, cells=tuple(self[name] for name in names))
+
+    def digest(self) -> str:
+        """SHA-256 of names and cells as they were read."""
+        whole = hashlib.sha256()
+        for one in self.cells:
+            whole.update(f"{one.name}\0{one.storage}\0".encode())
+            whole.update(one.missing.tobytes())
+            if one.values.dtype == object:
+                texts = np.where(one.missing, "", one.values).tolist()
+                whole.update("\0".join(map(str, texts)).encode())
+            else:
+                nothing = np.zeros((), one.values.dtype)
+                whole.update(np.where(one.missing, nothing, one.values).tobytes())
+        return whole.hexdigest()
 
     def place(self, row: int, name: str) -> str:
         """Where a cell is, in words: "survey.csv, line 17, column 'age'"."""

@@ -1,5 +1,6 @@
 """Columns of levels: binary, categorical, ordinal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from wakesleep.errors import DataError
 from wakesleep.schema.columns import Column, Note, convert_levels, nothing_within
-from wakesleep.schema.frame import Cells, Frame, Mask, Storage, listed, quoted
+from wakesleep.schema.frame import Cells, Frame, Mask, Storage, listed, object_array, quoted
 from wakesleep.schema.values import (
     Codes,
     Distinct,
@@ -68,6 +69,11 @@ class LevelColumn(Column):
         these = distinct(frame[self.name], frozenset(self.levels))
         strange: Mask = these.spread(self._states_of(these, frame.comma), 0) < 0
         return strange
+
+    def states_of(self, texts: Sequence[str]) -> Codes:
+        """The state of each level, by name or by value; -1 for one that is unknown."""
+        these = Distinct("text", object_array(list(texts)), np.arange(len(texts)))
+        return self._states_of(these, self.comma)
 
     def _states_of(self, these: Distinct, comma: bool) -> Codes:
         """The level of each distinct value, -1 for none of them."""

@@ -9,7 +9,7 @@ from wakesleep.errors import DataError
 from wakesleep.schema import temporal
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.columns import Column, Note
-from wakesleep.schema.frame import Cells, Frame, Storage, quoted
+from wakesleep.schema.frame import Cells, Frame, Mask, Storage, quoted
 from wakesleep.schema.values import (
     Codes,
     Distinct,
@@ -110,6 +110,10 @@ class NumberColumn(Column):
         missing = codes < 0
         numbers = np.zeros(len(codes))
         numbers[~missing] = self.bins.draw(codes[~missing], rng, tails)
+        return self.cells_of(numbers, missing)
+
+    def cells_of(self, numbers: Floats, missing: Mask) -> Cells:
+        """Numbers on the line as values of the column's own type."""
         values: Any = numbers
         if self.unit is not None:
             moments = temporal.from_numbers(numbers, self.unit)

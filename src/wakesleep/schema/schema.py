@@ -18,6 +18,8 @@ Bits = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
+SHOWN_COLUMNS = 8
+
 
 def group_size(states: int) -> int:
     """The units of a group: one bit for two states, one per state for more."""
@@ -99,6 +101,11 @@ class Schema:
     columns: tuple[Column, ...]
     rows: int = 0
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = [f"{column.name} ({column.kind})" for column in self.columns]
+        more = [f"{len(shown) - SHOWN_COLUMNS} more"] if len(shown) > SHOWN_COLUMNS else []
+        return f"Schema({self.units} bits; columns {', '.join(shown[:SHOWN_COLUMNS] + more)})"
 
     @cached_property
     def modelled(self) -> tuple[Column, ...]:

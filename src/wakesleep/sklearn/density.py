@@ -1,6 +1,7 @@
 """A Helmholtz machine that scikit-learn can fit, search, pipe and pickle."""
 
-from numbers import Integral, Real
+from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
 import jax
@@ -12,37 +13,55 @@ from sklearn.base import (
     DensityMixin,
     TransformerMixin,
 )
-from sklearn.preprocessing import binarize
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from wakesleep.data import Dataset, PackedBits, as_bits
+from wakesleep.architecture import describe
 from wakesleep.errors import UsageError
-from wakesleep.inference.imputation import impute
 from wakesleep.inference.posterior import Inferred, infer_rows
-from wakesleep.models import HelmholtzMachine, sample
+from wakesleep.models import HelmholtzMachine, TableModel
 from wakesleep.recipe import Recipe
-from wakesleep.training import FitResult, first_snapshot, fit, initial_model
-from wakesleep.training.snapshot import Best, Position, Snapshot
+from wakesleep.sklearn.estimator_input import (
+    Given,
+    encode_rows,
+    make_dataset,
+    only_training,
+    read_x,
+)
+from wakesleep.sklearn.estimator_output import (
+    impute_given,
+    sample_frame,
+    surprise_given,
+    visible_means,
+)
+from wakesleep.sklearn.estimator_parameters import CONSTRAINTS
+from wakesleep.sklearn.passes import Passes, begin, draw_seed, recipe_of
+from wakesleep.training import FitResult
+from wakesleep.training.automatic import AUTO, MINUTES
 
 Floats = npt.NDArray[np.float64]
-
-HOW = ("probability", "mode", "draw")
 
 
 class HelmholtzMachineDensity(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
 ):
-    """Density of binary data by a deep directed model with binary latents.
+    """Density of tables, and of bits, by a deep directed model with binary latents.
 
     Trained by Reweighted Wake-Sleep. It scores rows by log-likelihood, draws new ones, imputes
-    missing entries, and turns rows into posterior means of its latents.
+    missing cells, and turns rows into posterior means of its latents. X may be a frame (pandas,
+    polars, Arrow), an array or a sparse matrix: words are levels, numbers are numbers, 0 and 1 are
+    bits, and NaN, None and NA are missing cells, of which nothing is asked. What comes out is like
+    what came in.
 
     Parameters
     ----------
-    architecture : str, default="sbn/sbn 10-30"
-        Kinds of layers of p and q and the sizes of the latent layers, top first.
+    architecture : str, default="auto"
+        Kinds of layers of p and q and the sizes of the latent layers, top first, such as
+        "sbn/sbn 10-30". With "auto" a few models are trained, and the best on held-out rows is
+        kept; it has recipes of its own, and the parameters from `max_iter` to `patience` are for
+        architectures that are named, and for `partial_fit`.
+    minutes : float > 0, default=2.0
+        The budget of "auto", counted as arithmetic and not by a clock.
     max_iter : int >= 1, default=30
         Passes over the training rows.
     samples : int >= 1, default=5
@@ -61,9 +80,15 @@ class HelmholtzMachineDensity(
     inference_samples : int >= 1, default=100
         Latents drawn for each row by `score_samples` and `transform`, and imputations
         considered by `impute`. More make the score less low and less noisy.
-    binarize : float or None, default=0.0
-        Values above this threshold become 1, all others 0. None: the input must hold only
-        0 and 1, and is checked. With sparse input a threshold must not be negative.
+    columns : dict, default=None
+        What columns are, where the data would mislead: `{"zip": "categorical"}`. Columns
+        without names are called x0, x1 and so on.
+    unseen : {"error", "missing"}, default="error"
+        Levels that training never saw, in a column that has no level for others: refuse them,
+        or take the cells for missing.
+    binarize : float or None, default=None
+        Numbers above this threshold become 1, all others 0. None: numbers stay numbers. With
+        sparse input a threshold must not be negative.
     random_state : int, RandomState instance or None, default=None
         Of the initial weights, the training, and all that is drawn afterwards.
     verbose : bool, default=False
@@ -71,8 +96,12 @@ class HelmholtzMachineDensity(
 
     Attributes
     ----------
-    model_ : wakesleep.HelmholtzMachine
-        The trained machine.
+    model_ : wakesleep.LatentModel
+        The trained model of the bits.
+    architecture_ : str
+        What it is, in the notation of `architecture`.
+    schema_ : wakesleep.schema.Schema
+        What the columns are.
     n_iter_ : int
         Passes that training took, over all calls of `partial_fit`.
     history_ : tuple of wakesleep.training.EpochRecord
@@ -86,33 +115,23 @@ class HelmholtzMachineDensity(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
+    >>> import pandas as pd
     >>> from wakesleep.sklearn import HelmholtzMachineDensity
-    >>> X = load_digits().data[:200]
-    >>> density = HelmholtzMachineDensity(binarize=7.5, max_iter=2, random_state=0).fit(X)
-    >>> density.score_samples(X).shape, density.transform(X).shape, density.sample(3).shape
-    ((200,), (200, 40), (3, 64))
+    >>> frame = pd.DataFrame({"answer": ["yes", "no"] * 30, "age": [*range(20, 50)] * 2})
+    >>> density = HelmholtzMachineDensity("sbn/sbn 4", max_iter=2, random_state=0).fit(frame)
+    >>> density.score_samples(frame).shape, density.transform(frame).shape
+    ((60,), (60, 4))
+    >>> list(density.sample(3).columns)
+    ['answer', 'age']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "architecture": [str],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "samples": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-        "patience": [Interval(Integral, 0, None, closed="left")],
-        "inference_samples": [Interval(Integral, 1, None, closed="left")],
-        "binarize": [Real, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
     def __init__(
         self,
-        architecture: str = "sbn/sbn 10-30",
+        architecture: str = AUTO,
         *,
+        minutes: float = MINUTES,
         max_iter: int = 30,
         samples: int = 5,
         batch_size: int = 100,
@@ -121,11 +140,14 @@ class HelmholtzMachineDensity(
         validation_fraction: float = 0.0,
         patience: int = 0,
         inference_samples: int = 100,
-        binarize: float | None = 0.0,
+        columns: Mapping[str, Any] | None = None,
+        unseen: str = "error",
+        binarize: float | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ):
         self.architecture = architecture
+        self.minutes = minutes
         self.max_iter = max_iter
         self.samples = samples
         self.batch_size = batch_size
@@ -134,156 +156,145 @@ class HelmholtzMachineDensity(
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.inference_samples = inference_samples
+        self.columns = columns
+        self.unseen = unseen
         self.binarize = binarize
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on rows `[N, D]`, dense or sparse; y is ignored."""
+        """Train on rows: a frame, an array or a sparse matrix; y is ignored."""
         self._validate_params()
-        bits = self._bits(X, reset=True)
-        self.seed_ = _draw_seed(self.random_state)
-        data, recipe = self._dataset(bits), self._recipe(self.max_iter, "cosine")
-        self._begin(data, recipe)
-        self._train(data, recipe)
+        x = read_x(self, X, self.binarize, reset=True)
+        self.seed_ = draw_seed(self.random_state)
+        self._begin(
+            x, self.validation_fraction, recipe_of(self.get_params(), self.max_iter, "cosine")
+        )
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Train on these rows once more, from where the last call left off; y is ignored."""
+        """Train on these rows once more, from where the last call left off; y is ignored.
+
+        The rows of the first call say what the columns are.
+        """
         self._validate_params()
         begun = hasattr(self, "model_")
-        bits = self._bits(X, reset=not begun)
-        data, recipe = _only_training(bits), self._recipe(1, "constant")
-        if not begun:
-            self.seed_ = _draw_seed(self.random_state)
-            self._begin(data, recipe)
-        self._train(data, recipe)
+        x = read_x(self, X, self.binarize, reset=not begun)
+        recipe = recipe_of(self.get_params(), 1, "constant")
+        if begun:
+            data = only_training(self._rows(x)[0])
+            self._keep(*self._passes.go_on(data, recipe, shown=bool(self.verbose)))
+        else:
+            self.seed_ = draw_seed(self.random_state)
+            self._begin(x, 0.0, recipe)
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """log p̂(x) of every row, in nats, `[N]`; low on average, less so with more samples."""
-        return self._infer(X).log_likelihood
+        """log p̂(x) of every row in nats, `[N]`; low on average, less so with more samples.
+
+        It is in the table's own units: probabilities of levels and whole numbers, densities of
+        reals per unit of their column. A missing cell adds nothing.
+        """
+        check_is_fitted(self)
+        rows, log_measure = self._rows(read_x(self, X, self.binarize, reset=False))
+        return self._infer(rows).log_likelihood + log_measure
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of log p̂(x) over the rows; y is ignored."""
         return float(self.score_samples(X).mean())
 
     def transform(self, X: Any) -> Floats:
-        """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`."""
-        return self._infer(X).means
+        """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`.
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> npt.NDArray[np.uint8]:
-        """Draw rows of bits `[n_samples, D]`; random_state None: the estimator's own."""
+        A model without latents gives the bits of the columns themselves, one per level or bin,
+        with probabilities where a cell is missing.
+        """
+        check_is_fitted(self)
+        rows, _ = self._rows(read_x(self, X, self.binarize, reset=False))
+        if self.model_.latent_sizes:
+            return self._infer(rows).means
+        key = jax.random.key(self.seed_)
+        return visible_means(self._table_model, rows, self.inference_samples, key)
+
+    def surprise(self, X: Any) -> Any:
+        """log p of every cell given the others of its row, in nats: low where a cell is odd.
+
+        A frame of numbers where X is a frame, else `[N, n_features]`; NaN where a cell is missing
+        or its column is no part of the model. In the columns' own units, as `score_samples`.
+        """
+        check_is_fitted(self)
+        x, key = read_x(self, X, self.binarize, reset=False), jax.random.key(self.seed_)
+        options = {"samples": self.inference_samples, "unseen": self.unseen}
+        return surprise_given(x, self._table_model, key, options)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, given: Any = None) -> Any:
+        """Draw rows like those of `fit`: a frame of the same library and types, or an array.
+
+        random_state None is the estimator's own. Columns that were left out, such as identifiers,
+        are no part of a frame, and NaN in an array. `given` are conditions that the rows keep:
+        `{"region": "north", "age": (30, 40)}`, or `"region=north,age=30..40"`; a list allows
+        several levels.
+        """
         check_is_fitted(self)
         if not isinstance(n_samples, Integral) or n_samples < 1:
             raise UsageError(f"n_samples is {n_samples!r}, but it must be a count of 1 or more")
-        chosen = self.random_state if random_state is None else random_state
-        key = jax.random.key(_draw_seed(chosen))
-        # Powers of two: few shapes to compile, whatever is asked for.
-        return sample(self.model_, 1 << (int(n_samples) - 1).bit_length(), key=key)[:n_samples]
+        seed = draw_seed(self.random_state if random_state is None else random_state)
+        key = jax.random.key(seed)
+        return self._form.give(sample_frame(self._table_model, int(n_samples), key, given))
 
-    def impute(self, X: Any, *, how: str = "probability") -> Floats:
-        """Impute the entries that are nan, given the others of their row.
+    def impute(self, X: Any, *, how: str = "probable") -> Any:
+        """Impute missing cells, given the others of their row; all else stays as it is.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Observed entries are binarised as elsewhere.
-        how : {"probability", "mode", "draw"}, default="probability"
-            The probability that the entry is 1, the more probable bit, or one draw of all the
-            row's missing entries together.
+        X : frame or array of shape (n_samples, n_features)
+            Where cells are NaN, None or NA.
+        how : {"probable", "draw", "probability"}, default="probable"
+            Each cell's most probable level, or the median of a number; one draw of all of the
+            row's missing cells together; or, for a table of 0 and 1, the probability of a 1.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
-            Bits where the entries were observed.
+        X_imputed : frame of the same library and types, or ndarray
         """
         check_is_fitted(self)
-        if how not in HOW:
-            raise UsageError(f"how is {how!r}, but it must be one of {', '.join(HOW)}")
-        table = validate_data(
-            self, X, reset=False, accept_sparse="csr", ensure_all_finite="allow-nan"
-        )
-        dense = table.toarray() if hasattr(table, "toarray") else table
-        missing = np.isnan(dense)
-        bits = self._binarized(np.where(missing, 0, dense))
+        x = read_x(self, X, self.binarize, reset=False)
         key = jax.random.fold_in(jax.random.key(self.seed_), 1)
-        imputed = impute(self.model_, bits, missing, self.inference_samples, key=key, draws=1)
-        if how == "draw":
-            return imputed.draws[:, 0].astype(np.float64)
-        probabilities = imputed.probabilities.astype(np.float64)
-        return (probabilities > 0.5).astype(np.float64) if how == "mode" else probabilities
+        options = {"samples": self.inference_samples, "how": how, "unseen": self.unseen}
+        return impute_given(x, self._table_model, key, options)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
         return tags
 
     @property
     def _n_features_out(self) -> int:
-        return sum(self.model_.latent_sizes)
+        latents = sum(self.model_.latent_sizes)
+        # A mixture's means have its components' probabilities in front.
+        components = len(getattr(self.model_, "components", ()))
+        return latents + components if latents else self.schema_.units
 
-    def _infer(self, X: Any) -> Inferred:
-        check_is_fitted(self)
-        bits = self._bits(X, reset=False)
-        return infer_rows(self.model_, bits, self.inference_samples, jax.random.key(self.seed_))
+    @property
+    def _table_model(self) -> TableModel:
+        return TableModel(self.model_, self.schema_)
 
-    def _bits(self, X: Any, *, reset: bool) -> PackedBits:
-        table = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
-        return as_bits(self._binarized(table), "X")
+    def _rows(self, x: Given) -> Any:
+        return encode_rows(x, self._table_model, self.unseen)
 
-    def _binarized(self, table: Any) -> Any:
-        return table if self.binarize is None else binarize(table, threshold=self.binarize)
+    def _infer(self, rows: Any) -> Inferred:
+        return infer_rows(self.model_, rows, self.inference_samples, jax.random.key(self.seed_))
 
-    def _begin(self, data: Dataset, recipe: Recipe) -> None:
-        self.n_iter_ = 0
-        model = initial_model(self.architecture, data, recipe, self.seed_)
-        self._snapshot = first_snapshot(model, data, recipe, self.seed_)
+    def _begin(self, x: Given, held_out: float, recipe: Recipe) -> None:
+        """Start from new parameters, for columns as they are here, and train."""
+        order = np.random.default_rng(self.seed_).permutation(len(x))
+        data, self.schema_ = make_dataset(x, self.columns, order[: int(held_out * len(x))])
+        self._form = x.form.without_index()
+        self._keep(*begin(self.get_params(), data, recipe, self.seed_))
 
-    def _train(self, data: Dataset, recipe: Recipe) -> None:
-        """Go on with the parameters and the optimiser that are there."""
-        # Epochs already trained are counted, so that a further one has other noise.
-        start = Snapshot(self._snapshot.arrays, Position(epoch=self.n_iter_), Best(), seconds=0.0)
-        result: FitResult = fit(
-            self._snapshot.arrays.state.model,
-            data,
-            recipe,
-            seed=self.seed_,
-            resume=start,
-            progress=bool(self.verbose),
-        )
-        self._snapshot = result.snapshot
+    def _keep(self, result: FitResult, passes: Passes) -> None:
+        self._passes, self.history_, self.n_iter_ = passes, result.history, passes.done
         self.model_ = cast(HelmholtzMachine, result.model)
-        self.history_ = result.history
-        self.n_iter_ += len(result.history)
-
-    def _recipe(self, epochs: int, schedule: Any) -> Recipe:
-        return Recipe(
-            epochs=int(epochs),
-            estimator={"name": "reweighted", "samples": int(self.samples)},
-            batch_size=int(self.batch_size),
-            learning_rate=float(self.learning_rate),
-            weight_decay=float(self.weight_decay),
-            patience=int(self.patience),
-            schedule=schedule,
-        )
-
-    def _dataset(self, bits: PackedBits) -> Dataset:
-        held_out = int(self.validation_fraction * len(bits))
-        if not held_out:
-            return _only_training(bits)
-        order = np.random.default_rng(self.seed_).permutation(len(bits))
-        train, valid = bits.take(np.sort(order[held_out:])), bits.take(np.sort(order[:held_out]))
-        return Dataset("X", train, valid, bits.take([]), binarisation=f"above {self.binarize}")
-
-
-def _only_training(bits: PackedBits) -> Dataset:
-    nothing = bits.take([])
-    return Dataset("X", bits, nothing, nothing, binarisation="as fitted")
-
-
-def _draw_seed(random_state: Any) -> int:
-    """A whole number is the seed itself, as everywhere else in the package."""
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+        self.architecture_ = describe(self.model_)

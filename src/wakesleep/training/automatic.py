@@ -26,7 +26,8 @@ FEW_UPDATES, MOST_UPDATES = 3000, 10_000
 also what the learning rate falls over, so early stopping finds it still high on few rows."""
 LEAST_UPDATES = 1000
 """A candidate whose share of the budget allows fewer is not tried."""
-LEAST_EPOCHS = 2
+FEWEST_UPDATES = 250
+"""What even the smallest budget gives."""
 PATIENCE = 500
 """Updates without a better validation log-likelihood after which training stops."""
 LEAST_BETWEEN, MOST_BETWEEN = 10, 400
@@ -42,7 +43,7 @@ MORE_DECAY = 4
 
 COMPANIONS = 4
 """At most so many further trainings of the best candidate, to be mixed with it."""
-ORDER_MATTERS = 0.015
+ORDER_MATTERS = 0.01
 """By this share of its log-likelihood the best is better than with its columns in another order:
 then the columns are a sequence, and further trainings keep their order."""
 
@@ -108,7 +109,7 @@ def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
     )
     most = max(1, most_updates(len(data.train)) // between)
     wanted = (idea.share * seconds - COMPILATION) / _epoch_seconds(idea.model, recipe, data)
-    epochs = int(min(most, max(LEAST_EPOCHS, wanted)))
+    epochs = int(min(most, max(FEWEST_UPDATES / between, wanted, 1)))
     return Candidate(idea.name, idea.model, recipe.overridden({"epochs": epochs}))
 
 

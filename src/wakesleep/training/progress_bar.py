@@ -56,7 +56,9 @@ class TrainingProgress(Bar):
         if self.as_json:
             print(json.dumps(choice_record(event)), flush=True)
         elif not self.quiet:
-            self.bar.console.print(choice_line(event), highlight=False, soft_wrap=True)
+            self.bar.console.print(
+                choice_line(event), highlight=False, markup=False, soft_wrap=True
+            )
 
     def _epoch(self, record: EpochRecord) -> None:
         self.bar.update(self.task, completed=record.epoch, numbers=numbers(record))

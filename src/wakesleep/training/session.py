@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import numpy as np
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows, decoder_of
-from wakesleep.models import LatentModel
+from wakesleep.models import LatentModel, Mixture, TableModel
 from wakesleep.recipe import Recipe
 from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch
 from wakesleep.training.divergence import explain_failure
@@ -44,6 +45,10 @@ from wakesleep.training.snapshot import (
 )
 from wakesleep.training.validation_score import ValidationScore
 
+if TYPE_CHECKING:
+    # Loaded by those who have tables.
+    from wakesleep.schema import Schema
+
 
 @dataclass(frozen=True)
 class FitResult:
@@ -54,11 +59,20 @@ class FitResult:
         history: one record per epoch of this call.
         snapshot: where training stands; `fit(..., resume=snapshot)` goes on from it. That of the
             best candidate, where the model was chosen automatically.
+        schema: what the columns are, where the data are a table.
     """
 
     model: LatentModel
     history: tuple[EpochRecord, ...]
     snapshot: Snapshot
+    schema: "Schema | None" = None
+
+    @property
+    def table_model(self) -> TableModel:
+        """The model with its schema, for `ws.log_likelihood`, `ws.sample` and `ws.impute`."""
+        if self.schema is None:
+            raise UsageError("the model was trained on bits, not on a table: use `model` itself")
+        return TableModel(self.model, self.schema)
 
 
 def fit_model(
@@ -88,6 +102,11 @@ def fit_model(
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
     chosen = recipe or Recipe()
+    if isinstance(model, Mixture):
+        raise UsageError(
+            "a mixture is made of trained machines: train its components, then put them together "
+            "with ws.mix"
+        )
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
     shown = sys.stderr.isatty() if progress is None else progress
@@ -225,4 +244,5 @@ class _Session:
 
     def result(self, snapshot: Snapshot) -> FitResult:
         """What `fit` returns."""
-        return FitResult(snapshot.arrays.best, tuple(self.history), snapshot)
+        best = snapshot.arrays.best
+        return FitResult(best, tuple(self.history), snapshot, self.data.schema)

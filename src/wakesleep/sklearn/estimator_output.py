@@ -1,0 +1,110 @@
+"""What the estimator gives: samples and imputed tables, like the tables that came in."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Key
+
+from wakesleep.data import MaskedBits, PackedBits
+from wakesleep.errors import UsageError
+from wakesleep.inference.given import sample_given
+from wakesleep.inference.imputation import impute
+from wakesleep.inference.imputed_table import HOW, impute_read
+from wakesleep.inference.surprise import cell_log_probs
+from wakesleep.keys import generator_of
+from wakesleep.models import TableModel, sample
+from wakesleep.schema import (
+    Cells,
+    Frame,
+    LevelColumn,
+    allowed_states,
+    decode_given,
+    parse_given,
+)
+from wakesleep.sklearn.estimator_input import Given, say
+from wakesleep.sklearn.input_tables import Form
+
+PROBABILITY = "probability"
+
+
+def sample_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any) -> Frame:
+    """Rows drawn from the model, under conditions where there are any."""
+    key_bits, key_within = jax.random.split(key)
+    if given is not None:
+        return _under_conditions(model, count, (key_bits, key_within), given)
+    # Powers of two: few shapes to compile, whatever is asked for.
+    bits = sample(model.model, 1 << (count - 1).bit_length(), key=key_bits)[:count]
+    return model.schema.decode(bits, generator_of(key_within))
+
+
+def _under_conditions(
+    model: TableModel, count: int, keys: tuple[Key[Array, ""], Key[Array, ""]], given: Any
+) -> Frame:
+    conditions = parse_given(model.schema, given)
+    drawn = sample_given(model.model, allowed_states(conditions), count, key=keys[0])
+    if drawn.unreliable:
+        say(["few different rows keep the conditions: the model finds them hard to keep together"])
+    seed = int(generator_of(keys[1]).integers(2**31))
+    return decode_given(model.schema, drawn.draws, seed, conditions)
+
+
+def impute_given(x: Given, model: TableModel, key: Key[Array, ""], options: dict[str, Any]) -> Any:
+    """X with its missing cells imputed."""
+    how, samples = options["how"], options["samples"]
+    if how not in (*HOW, PROBABILITY):
+        raise UsageError(f"how is {how!r}, but it must be one of {', '.join((*HOW, PROBABILITY))}")
+    read = model.read(x.table, unseen=options["unseen"])
+    say(read.notes)
+    if how != PROBABILITY:
+        return x.form.give(impute_read(model, read, samples, key=key, how=how)[0])
+    _check_bits(model)
+    _, imputed = impute_read(model, read, samples, key=key)
+    return _numbers_like(x.form, model, imputed.probabilities)
+
+
+def surprise_given(
+    x: Given, model: TableModel, key: Key[Array, ""], options: dict[str, Any]
+) -> Any:
+    """log p of every cell of X given its row's others, in the form of X."""
+    read = model.read(x.table, unseen=options["unseen"])
+    say(read.notes)
+    values = cell_log_probs(model.model, read.rows, options["samples"], key=key)
+    return _numbers_like(x.form, model, values + model.schema.log_measure(read.encoded))
+
+
+def visible_means(
+    model: TableModel, rows: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
+) -> npt.NDArray[np.float64]:
+    """The bits of rows, `[N, D]`; for missing ones the probability of a 1 given the others.
+
+    What a model without latents has for features.
+    """
+    bits = rows[:]
+    if isinstance(rows, PackedBits):
+        return bits.astype(np.float64)
+    missing = np.repeat(rows.observed[:] == 0, rows.groups, axis=1)
+    imputed = impute(model.model, bits, missing, samples, key=key, draws=1)
+    return imputed.probabilities.astype(np.float64)
+
+
+def _check_bits(model: TableModel) -> None:
+    for column in model.schema.modelled:
+        if not isinstance(column, LevelColumn) or column.levels != ("0", "1"):
+            raise UsageError(
+                f"column {column.name!r} is not one of 0 and 1, so it has no probability of a 1: "
+                "use how='probable' or how='draw'"
+            )
+
+
+def _numbers_like(form: Form, model: TableModel, values: npt.NDArray[Any]) -> Any:
+    """A number for each cell of the modelled columns, in a frame or an array as the form is."""
+    cells = tuple(
+        Cells(name, "real", np.nan_to_num(column.astype(np.float64)), np.isnan(column))
+        for name, column in zip(model.schema.names, values.T, strict=True)
+    )
+    origin = form.origin and dataclasses.replace(form.origin, template=None)
+    plain = dataclasses.replace(form, origin=origin, dtype=np.dtype(np.float64))
+    return plain.give(Frame(cells, len(values), "the result"))
