@@ -108,7 +108,7 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
     return dataclasses.replace(made, valid={**means, "log_measure": float(measure.mean())})
 
 
-def _cell_rows(model: HelmholtzMachine) -> int:
+def _cell_rows(model: BitModel) -> int:
     """As many rows as some seconds are enough for."""
     if model.p[0].factorial:
         return CELL_ROWS[1]
