@@ -152,9 +152,8 @@ def imputation_table(summary: Summary) -> list[str]:
                 if all(method in f for f in own.values())
             }
             front = [name, str(len(table["splits"])), kind, str(len(own))]
-            front += [
-                str(verdicts.count(word)) if _has_ours(table) else "—" for word in ("best", "within")
-            ]
+            counts = [str(verdicts.count(word)) for word in ("best", "within")]
+            front += counts if _has_ours(table) else ["—", "—"]
             lines.append("| " + " | ".join([*front, *cells(kind, means, methods)]) + " |")
     return lines
 
