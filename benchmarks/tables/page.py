@@ -59,6 +59,9 @@ def write_page(folder: Path, docs: Path) -> None:
 
 def page(found: dict[str, Summary]) -> str:
     lines = [*INTRODUCTION, ""]
+    missing = [name for name in TITLES if name not in found]
+    if missing:
+        lines += [f"Not measured yet: {', '.join(missing)}.", ""]
     for name, summary in found.items():
         lines += [f"## {TITLES[name]}", "", WHAT[name], "", *standing(name, summary), ""]
         lines += imputation_table(summary) if name == "imputation" else full_table(summary)
@@ -149,7 +152,8 @@ def imputation_table(summary: Summary) -> list[str]:
                 if all(method in f for f in own.values())
             }
             front = [name, str(len(table["splits"])), kind, str(len(own))]
-            front += [str(verdicts.count("best")), str(verdicts.count("within"))]
+            counts = [str(verdicts.count(word)) for word in ("best", "within")]
+            front += counts if _has_ours(table) else ["—", "—"]
             lines.append("| " + " | ".join([*front, *cells(kind, means, methods)]) + " |")
     return lines
 
@@ -165,7 +169,7 @@ def _methods(summary: Summary) -> list[str]:
 def cells(metric: str, found: dict[str, Any], methods: list[str]) -> list[str]:
     """Each method's number, the best one bold; a dash where a method cannot be asked."""
     rival = best_rival(metric, found)
-    best = OURS if verdict(metric, found) == "best" or rival is None else rival
+    best = OURS if verdict(metric, found) == "best" else rival
     texts = []
     for name in methods:
         if name not in found:
