@@ -50,7 +50,7 @@ def move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int)
 
     def step(particles: Particles, sweep_key: Key[Array, ""]) -> tuple[Particles, tuple]:
         moved, accepted = sweep(target, sweep_key, particles)
-        logits = model.p[0].conditional_logits(moved.x, moved.h[0])
+        logits = model.visible.conditional_logits(moved.x, moved.h[0])
         return moved, (expected_bits(model, moved.x, logits).mean(1), accepted)
 
     last, (probabilities, accepted) = lax.scan(step, particles, jax.random.split(key, sweeps))
@@ -151,7 +151,7 @@ def _move_jointly(
 
     `gain` is the log ratio of everything else: p(h) over whatever proposed it.
     """
-    visible, observed = target.model.p[0], ~target.missing
+    visible, observed = target.model.visible, ~target.missing
     key_x, key_accept = jax.random.split(key)
     pre = visible.preactivations(proposed[0])
     x, logits = visible.draw_unobserved(key_x, particles.x, observed, pre)

@@ -69,7 +69,7 @@ def propose(
     """
     key_h, key_x = jax.random.split(key)
     h, log_q = sample_q_each(model, key_h, imputed)
-    visible = model.p[0]
+    visible = model.visible
     x, logits = visible.draw_unobserved(key_x, imputed, ~missing, visible.preactivations(h[0]))
     log_weights = log_prior(model, h) + visible.log_prob_observed(x, logits, ~missing) - log_q
     return Weighted(Particles(x, h), log_weights, expected_bits(model, x, logits))
