@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from wakesleep.evaluation import log_likelihood as log_likelihood
     from wakesleep.inference.imputation import Imputation as Imputation
     from wakesleep.inference.imputation import impute as impute
+    from wakesleep.inference.normaliser import Normaliser as Normaliser
+    from wakesleep.inference.normaliser import log_normaliser as log_normaliser
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
     from wakesleep.models import FunctionModel as FunctionModel
@@ -50,6 +52,7 @@ _HOMES = {
     "wakesleep.estimators": ("ESTIMATORS", "Estimator", "Reweighted"),
     "wakesleep.evaluation": ("log_likelihood",),
     "wakesleep.inference.imputation": ("Imputation", "impute"),
+    "wakesleep.inference.normaliser": ("Normaliser", "log_normaliser"),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.models": ("FunctionModel", "HelmholtzMachine", "LatentModel", "sample"),
     "wakesleep.pretrained": ("load_pretrained",),

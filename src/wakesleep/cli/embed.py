@@ -47,7 +47,7 @@ class Embed:
         if self.samples < 1:
             raise UsageError(f"--samples must be 1 or more, not {self.samples}")
         run = load_run(self.run_folder, self.data)
-        sizes = run.machine.latent_sizes
+        sizes = run.machine.hidden_sizes
         if not sizes:
             raise UsageError(f"{self.run_folder} holds a model without latents: nothing to embed")
         new = read_new_rows(run, self.file, unseen=self.unseen)

@@ -13,7 +13,9 @@ from jaxtyping import Array, Bool, Float, Key
 from wakesleep import importance
 from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.blocks import Block, Blocks, Progress
+from wakesleep.inference.gibbs import gibbs_impute
 from wakesleep.inference.moves import Moved, Target, move
+from wakesleep.inference.normaliser import log_normaliser
 from wakesleep.inference.population import (
     Particles,
     first_imputations,
@@ -29,6 +31,9 @@ LARGEST_ARRAY = 1 << 26
 
 FEW = 10
 """Effective samples below which a row that was not moved should not be believed."""
+
+GIBBS_SWEEPS = 5
+"""Of a plain RBM for each move that would be made elsewhere: a sweep is cheap."""
 
 STUCK = 0.01
 """The accepted share below which moves have not gone far from where they began."""
@@ -96,7 +101,9 @@ def impute(
     K latents are proposed by q from rows whose missing bits were imputed by the model,
     weighted by p(x_observed, h) / q(h | imputed row) and resampled. Rows whose weights are
     uneven go on with Metropolis moves on the latents and the missing bits. The draws of a row
-    depend on the key and on the rows with missing bits, not on those without.
+    depend on the key and on the rows with missing bits, not on those without. A plain RBM needs
+    none of that: K chains of each row draw the missing bits by Gibbs sampling, five sweeps for
+    each of `moves`; there is no log p̂(x_observed) then.
 
     Args:
         model: a Helmholtz machine.
@@ -119,7 +126,7 @@ def impute(
     _check_options(options)
     if not isinstance(model, HelmholtzMachine):
         raise UsageError("impute is for Helmholtz machines, which this model is not")
-    if not model.latent_sizes:
+    if not (model.latent_sizes or model.undirected):
         raise UsageError("a model without latents has no q to impute missing bits with")
     bits, mask = _checked(model, x, missing)
     result = _as_observed(bits, draws)
@@ -130,6 +137,8 @@ def impute(
         imputed = blocks.map(lambda block: table.impute(block, key, options), progress)
         for name, values in imputed.items():
             getattr(result, name)[partial] = values
+        if model.undirected and model.latent_sizes:
+            result.log_likelihood[partial] -= log_normaliser(model, key=key).value
     return result
 
 
@@ -145,6 +154,8 @@ class _Table(NamedTuple):
         key_propose, key_move = jax.random.split(jax.random.fold_in(key, block.number))
         x = jnp.asarray(self.bits[block.filled], jnp.float32)
         missing = jnp.asarray(self.missing[block.filled])
+        if not self.model.latent_sizes:
+            return self._by_gibbs(key_move, x, missing, options)
         proposed = _propose(self.model, key_propose, x, missing, options.samples)
         low = _low(np.asarray(proposed.effective_samples), options)
         moved = None
@@ -154,6 +165,27 @@ class _Table(NamedTuple):
         fields = _fields(proposed, moved, low, options.draws)
         fields["probabilities"] = np.where(missing, fields["probabilities"], x)
         return fields
+
+    def _by_gibbs(
+        self,
+        key: Key[Array, ""],
+        x: Float[Array, "B D"],
+        missing: Bool[Array, "B D"],
+        options: _Options,
+    ) -> dict[str, Any]:
+        rbm = self.model.undirected
+        assert rbm is not None
+        sweeps = GIBBS_SWEEPS * max(options.moves, 1)
+        imputed = gibbs_impute(rbm, key, x, missing, options.samples, sweeps)
+        unknown = np.full(len(x), np.nan, np.float32)
+        return {
+            "draws": np.asarray(imputed.x[:, : options.draws]).astype(np.uint8),
+            "probabilities": np.where(missing, imputed.probabilities, x),
+            "log_likelihood": unknown,
+            "effective_samples": unknown,
+            "moved": np.ones(len(x), np.bool_),
+            "accepted": np.ones(len(x), np.float32),
+        }
 
 
 def _low(effective_samples: npt.NDArray[Any], options: _Options) -> npt.NDArray[np.bool_]:
@@ -225,7 +257,7 @@ def _move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int
 
 
 def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
-    widest = max(model.features, *model.latent_sizes)
+    widest = max(model.features, *model.hidden_sizes)
     return max(1, min(rows, LARGEST_ARRAY // (4 * samples * widest)))
 
 

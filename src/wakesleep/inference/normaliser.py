@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 from scipy.special import logsumexp
 
 from wakesleep.errors import UsageError
@@ -59,10 +59,6 @@ class Normaliser:
         gap = abs(self.upper - self.lower) / 2
         return gap + 1.96 * max(self.lower_error, self.upper_error)
 
-    def to_dict(self) -> dict[str, float | bool]:
-        """Plain values for JSON."""
-        return dict(vars(self))
-
 
 def log_normaliser(
     model: LatentModel | RBM,
@@ -95,8 +91,7 @@ def log_normaliser(
             f"annealing takes 2 runs and 1 temperature or more, not {runs} and {temperatures}"
         )
     if is_small(rbm):
-        log_z = exact_log_normaliser(rbm)
-        return Normaliser(log_z, log_z, 0.0, 0.0, exact=True)
+        return summed_log_normaliser(rbm)
     key_base, key_up, key_start, key_chain, key_down = jax.random.split(key, 5)
     a = base_logits(rbm, key_base, runs)
     up = anneal_up(rbm, key_up, a, runs, temperatures)
@@ -131,24 +126,39 @@ def undirected_top(model: LatentModel | RBM) -> RBM | None:
     return model.undirected if isinstance(model, HelmholtzMachine) else None
 
 
+def summed_log_normaliser(rbm: RBM) -> Normaliser:
+    """log Z summed up; a sentence where there is too much to sum."""
+    log_z = exact_log_normaliser(rbm)
+    return Normaliser(log_z, log_z, 0.0, 0.0, exact=True)
+
+
 def is_small(rbm: RBM) -> bool:
     """Whether Z can be summed up."""
     return min(rbm.size, rbm.units) <= MOST_BITS
 
 
-def exact_log_normaliser(rbm: RBM) -> float:
-    """log Z, summed over the states of the side that has fewer units."""
-    if rbm.units < rbm.size:
-        rbm = RBM(rbm.W.T, rbm.c, rbm.b)
-    if rbm.size > MOST_BITS:
+def check_small(rbm: RBM) -> None:
+    """Raise a `UsageError` where there is too much to sum up."""
+    if not is_small(rbm):
         raise UsageError(
             f"the normaliser of an RBM is summed exactly up to {MOST_BITS} units on one side, but "
-            f"this one has {rbm.size}: use method 'importance'"
+            f"this one has {rbm.size} and {rbm.units}: use method 'importance'"
         )
+
+
+def exact_log_normaliser(rbm: RBM) -> float:
+    """log Z, summed over the states of the side that has fewer units."""
+    check_small(rbm)
+    if rbm.units < rbm.size:
+        rbm = RBM(rbm.W.T, rbm.c, rbm.b)
     places, total = np.arange(rbm.size), -np.inf
     for first in range(0, 2**rbm.size, _BLOCK):
         numbers: npt.NDArray[np.int64] = np.arange(first, min(first + _BLOCK, 2**rbm.size))
         states = jnp.asarray((numbers[:, None] >> places) & 1, jnp.float32)
-        values = np.asarray(rbm.log_prob(states, jnp.zeros(0)), np.float64)
-        total = np.logaddexp(total, logsumexp(values))
+        total = np.logaddexp(total, logsumexp(np.asarray(_scores(rbm, states), np.float64)))
     return float(total)
+
+
+@eqx.filter_jit
+def _scores(rbm: RBM, states: Float[Array, "S D"]) -> Float[Array, " S"]:
+    return rbm.log_prob(states, jnp.zeros(0))

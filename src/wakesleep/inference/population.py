@@ -93,9 +93,15 @@ def first_imputations(
     missing: Bool[Array, "B 1 D"],
     samples: int,
 ) -> Float[Array, "B K D"]:
-    """Missing bits from dreams, then a few rounds of h ~ q(h | x), x_missing ~ p(x | h)."""
+    """Missing bits from dreams, then a few rounds of h ~ q(h | x), x_missing ~ p(x | h).
+
+    Under an undirected top a dream takes a long chain: random bits have to do.
+    """
     key_dream, key_rounds = jax.random.split(key)
-    dream, _ = model.dream(key_dream, (x.shape[0], samples))
+    if model.undirected:
+        dream = jax.random.bernoulli(key_dream, 0.5, (x.shape[0], samples, x.shape[1]))
+    else:
+        dream, _ = model.dream(key_dream, (x.shape[0], samples))
 
     def impute_again(i: Array, imputed: Float[Array, "B K D"]) -> Float[Array, "B K D"]:
         return propose(model, jax.random.fold_in(key_rounds, i), imputed, missing).particles.x

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, UInt8, UInt32
 from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.blocks import Block, Blocks
+from wakesleep.inference.normaliser import log_normaliser
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models import HelmholtzMachine
 
@@ -31,8 +32,8 @@ class Inferred(NamedTuple):
 
     Attributes:
         log_likelihood: log p̂(x), `[N]`.
-        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`;
-            `[N, 0]` without latents.
+        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`, and
+            after them those of an RBM's hidden units; `[N, 0]` where there are neither.
     """
 
     log_likelihood: npt.NDArray[np.float64]
@@ -53,7 +54,8 @@ def infer_rows(
         return _infer_block(model, _block_of(bits, block), samples, key, decoder_of(bits))
 
     values, means = Blocks(len(bits), ROWS_PER_CALL).map(infer)
-    return Inferred(values.astype(np.float64), means.astype(np.float64))
+    log_z = log_normaliser(model, key=key).value if model.undirected else 0.0
+    return Inferred(values.astype(np.float64) - log_z, means.astype(np.float64))
 
 
 class _Rows(NamedTuple):
@@ -84,7 +86,7 @@ def _infer_block(
         return values.at[i].set(value), means.at[i].set(mean)
 
     height = len(rows.digests)
-    nothing = jnp.zeros(height), jnp.zeros((height, sum(model.latent_sizes)))
+    nothing = jnp.zeros(height), jnp.zeros((height, sum(model.hidden_sizes)))
     return lax.fori_loop(0, rows.real, infer, nothing)
 
 
@@ -95,4 +97,7 @@ def _infer_one(
     drawn = model.draw(key, x, samples)
     weights = importance.normalise(drawn.log_weights)[0]
     means = [jnp.zeros(0), *(weights @ layer[0] for layer in drawn.h)]
+    if model.undirected is not None:
+        top = drawn.h[-1][0] if drawn.h else jnp.broadcast_to(x, (samples, model.features))
+        means.append(weights @ jax.nn.sigmoid(model.undirected.hidden_logits(top)))
     return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)

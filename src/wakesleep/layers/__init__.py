@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from jaxtyping import Array, Key
 
@@ -11,7 +10,7 @@ from wakesleep.errors import UsageError
 from wakesleep.layers.ar_sbn import ARSBN
 from wakesleep.layers.base import Layer, Options, Preactivations
 from wakesleep.layers.deterministic import Deterministic
-from wakesleep.layers.distribution import Distribution
+from wakesleep.layers.distribution import Distribution, Kept
 from wakesleep.layers.emission import BERNOULLI, Bernoulli, Emission
 from wakesleep.layers.groups import Groups, emission_of
 from wakesleep.layers.initialisation import INITIALISATIONS, Initialisation, initialisation
@@ -19,8 +18,6 @@ from wakesleep.layers.nade import NADE
 from wakesleep.layers.rbm import RBM
 from wakesleep.layers.sbn import SBN
 from wakesleep.options import Rule, unknown_option
-
-Kept = TypeVar("Kept", bound=Distribution)
 
 
 @dataclass(frozen=True)
@@ -169,6 +166,7 @@ __all__ = [
     "Emission",
     "Groups",
     "Initialisation",
+    "Kept",
     "Kind",
     "Layer",
     "LayerSpec",

@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, Key
@@ -20,6 +20,9 @@ Map = tuple[Float[Array, "M C"], Float[Array, " M"]]
 
 Preactivations = tuple[Float[Array, "... _"], ...]
 """What each of a layer's maps gives for the parents, W y + b."""
+
+
+Kept = TypeVar("Kept", bound="Distribution")
 
 
 class Distribution(eqx.Module):
@@ -109,7 +112,7 @@ class Distribution(eqx.Module):
         """The kind's own options, with which `create` would make this layer's shape again."""
         return {name: getattr(self, name) for name in self.option_rules}
 
-    def with_bias(self, bias: Float[Array, " D"]) -> Self:
+    def with_bias(self: Kept, bias: Float[Array, " D"]) -> Kept:
         """The same layer with its output bias replaced."""
         return eqx.tree_at(lambda layer: layer.bias, self, bias)
 

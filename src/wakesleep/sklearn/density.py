@@ -169,7 +169,10 @@ class HelmholtzMachineDensity(
         return float(self.score_samples(X).mean())
 
     def transform(self, X: Any) -> Floats:
-        """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`."""
+        """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`.
+
+        An RBM's hidden units come last; of a plain RBM they are all, P(h = 1 | x) exactly.
+        """
         return self._infer(X).means
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> npt.NDArray[np.uint8]:
@@ -221,7 +224,7 @@ class HelmholtzMachineDensity(
 
     @property
     def _n_features_out(self) -> int:
-        return sum(self.model_.latent_sizes)
+        return sum(self.model_.hidden_sizes)
 
     def _infer(self, X: Any) -> Inferred:
         check_is_fitted(self)
