@@ -30,7 +30,7 @@ def test_the_score_is_log_p_up_to_one_constant():
 
 
 def test_dreams_of_an_rbm_and_of_layers_below_it_have_the_model_s_distribution(key):
-    n = 20_000
+    n = 5_000
     for text in ("rbm 3", "dbn 2-3"):
         machine = small_machine(text)
         x = ws.sample(machine, n, key=key)
