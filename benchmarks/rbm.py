@@ -5,7 +5,7 @@
 scikit-learn's 8x8 digits, bits above 7.5 of 16, a third of them held out. `BernoulliRBM` is
 persistent contrastive divergence with plain gradient steps; it has no likelihood, so its weights
 are put into our RBM, and log Z is estimated from both sides by annealing for all alike. A
-logistic regression sees P(h | x). Fit times are the models' own, with compilation.
+logistic regression sees P(h | x). Fit times are processor-seconds, with compilation.
 """
 
 import time
@@ -57,9 +57,9 @@ def main() -> None:
     fits["scikit-learn, BernoulliRBM"] = lambda: fit_sklearn(train)
     models = {}
     for name, fit in fits.items():
-        began = time.perf_counter()
+        began = time.process_time()
         model = fit()
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         score = ws.log_likelihood(model, test, key=jax.random.key(SEED))
 
         def features(rows: np.ndarray, model: Any = model) -> np.ndarray:
@@ -67,7 +67,7 @@ def main() -> None:
 
         classifier = LogisticRegression(C=10.0, max_iter=2000).fit(features(train), train_digit)
         models[name] = {
-            "fit_seconds": seconds,
+            "fit_processor_seconds": seconds,
             "accuracy": float(classifier.score(features(test), test_digit)),
             "test_log_likelihood": score.to_dict(),
         }
