@@ -25,7 +25,7 @@ def first_chains(model: LatentModel, chains: int, key: Key[Array, ""]) -> PyTree
     return jax.random.bernoulli(key, 0.5, (chains, rbm.size)).astype(jnp.float32)
 
 
-def data_starts(key: Key[Array, ""], drawn: Draw, x: Float[Array, "B D"]) -> Float[Array, "B _"]:
+def data_starts(key: Key[Array, ""], drawn: Draw, x: Any) -> Float[Array, "B _"]:
     """h_L of each example, one of its K in proportion to their weights; x of a plain RBM."""
     if not drawn.h:
         return x
