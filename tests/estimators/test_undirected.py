@@ -1,5 +1,7 @@
 """Training under an undirected top: gradients against exact ones, and every door."""
 
+import json
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,6 +18,8 @@ from tests.oracle import (
     weighted_q_gradient,
 )
 from tests.training.test_fit import same_bits
+from wakesleep.cli import main
+from wakesleep.data import Dataset, MaskedBits, PackedBits
 from wakesleep.estimators import ESTIMATORS, Batch, Reweighted
 from wakesleep.evaluation import LogLikelihood
 from wakesleep.training.events import EpochDone
@@ -183,3 +187,29 @@ def test_pretraining_starts_every_layer_as_a_side_of_an_rbm(digits):
     assert scores[1] > scores[0] + 1
     with pytest.raises(ws.UsageError, match="pretrain is for deep belief networks"):
         ws.fit("sbn/sbn 5", digits, recipe)
+
+
+def test_missing_cells_are_trained_on_where_a_layer_lies_below(key):
+    bits = jax.random.bernoulli(key, 0.5, (2, 40, FEATURES))
+    observed = np.asarray(bits[0]) | (np.arange(FEATURES) == 0)
+    packed = PackedBits.pack(np.asarray(bits[1]) & observed)
+    rows = MaskedBits(packed, PackedBits.pack(observed), (1,) * FEATURES)
+    data = Dataset("rows", rows, rows.take([]), rows.take([]), "bits")
+    recipe = ws.Recipe(epochs=1, batch_size=20, estimator={"samples": 2, "chains": 0})
+    fitted = ws.fit("dbn 2-3", data, recipe)
+    assert fitted.model.sees_mask
+    assert np.isfinite(fitted.history[-1].train_ll)
+
+
+def test_the_command_line_trains_it_and_prints_both_sides_of_log_z(digits, tmp_path, capsys):
+    run = str(tmp_path / "run")
+    words = ["train", "digits", "--model", "rbm 8", "--epochs", "1", "--samples", "1", "--json"]
+    assert main([*words, "--no-diagnostics", "--out", run]) == 0
+    assert main(["evaluate", run, "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    assert "log Z from below" in printed
+    assert "log Z from above" in printed
+    kept = json.loads((tmp_path / "run" / "evaluation.json").read_text())
+    exact = ws.log_likelihood(ws.load_run(run).model, digits.test, method="exact")
+    assert kept["log_normaliser"]["exact"]
+    assert kept["mean"] == pytest.approx(exact.mean, abs=1e-4)
