@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from wakesleep.inference.imputation import Imputation as Imputation
     from wakesleep.inference.imputation import impute as impute
     from wakesleep.inference.mixing import mix as mix
+    from wakesleep.inference.normaliser import Normaliser as Normaliser
+    from wakesleep.inference.normaliser import log_normaliser as log_normaliser
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
     from wakesleep.models import FunctionModel as FunctionModel
@@ -54,6 +56,7 @@ _HOMES = {
     "wakesleep.evaluation": ("log_likelihood",),
     "wakesleep.inference.imputation": ("Imputation", "impute"),
     "wakesleep.inference.mixing": ("mix",),
+    "wakesleep.inference.normaliser": ("Normaliser", "log_normaliser"),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.models": (
         "FunctionModel",

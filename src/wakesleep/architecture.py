@@ -3,8 +3,10 @@
 `P/Q top-…-bottom`: p's layers are of kind P, q's of kind Q; the first size is the top layer,
 the last is next to the data. `P` alone is a model without latents, as `ar_sbn` (an FVSBN) or
 `nade(hidden=500)`. Where layers differ, P and Q name a kind per layer from the data upwards, as
-`nade|sbn/sbn 10-200`; the last kind named goes on to the top. This file is the one place where
-the order of sizes is reversed: layers and latents everywhere else run from the data upwards.
+`nade|sbn/sbn 10-200`; the last kind named goes on to the top. `sbn|rbm(units=500)/sbn 200` has an
+undirected top, an RBM of the 200 latent units next to it and 500 hidden ones: `dbn 500-200` for
+short, and `rbm 500` is a plain RBM, of the data and 500 hidden units. This file is the one place
+where the order of sizes is reversed: layers and latents everywhere else run from the data upwards.
 """
 
 import itertools
@@ -23,9 +25,12 @@ from wakesleep.errors import UsageError
 from wakesleep.layers import (
     BERNOULLI,
     LAYERS,
+    TOPS,
+    Distribution,
+    Kept,
     Kind,
-    Layer,
     LayerSpec,
+    create_distribution,
     create_layer,
     emission_of,
     initialisation,
@@ -83,15 +88,24 @@ def _for_every_layer(
         )
     if layers and not specs:
         raise UsageError(f"{network} has {layers} layers, but no kind is named for them")
-    return (*specs, *tuple(specs[-1:]) * (layers - len(specs)))
+    top = tuple(specs[-1:]) if specs and specs[-1].kind in TOPS else ()
+    below = tuple(specs[: len(specs) - len(top)])
+    if any(spec.kind in TOPS for spec in below) or (top and network == "q"):
+        raise UsageError(f"'{named}': an RBM can be the top of p alone")
+    if top and layers > 1 and not below:
+        raise UsageError(
+            f"'{named}' names no kind for the layers below the RBM: write 'sbn|{named}/...'"
+        )
+    return (*below, *below[-1:] * (layers - len(specs)), *top)
 
 
 def _join(specs: Sequence[LayerSpec]) -> str:
-    """The specs without those at the end that only repeat the one before them."""
+    """The specs without those that only repeat the one before them, up to the top."""
     named = list(specs)
+    top = [named.pop()] if named[-1].kind in TOPS else []
     while len(named) > 1 and named[-1] == named[-2]:
         named.pop()
-    return "|".join(map(str, named))
+    return "|".join(map(str, named + top))
 
 
 def parse(text: str) -> Architecture:
@@ -103,7 +117,11 @@ def parse(text: str) -> Architecture:
     'sbn/nade 10-200-200'
     >>> [str(layer) for layer in parse("nade(hidden=9)|sbn/sbn 10-200").p]
     ['nade(hidden=9)', 'sbn', 'sbn']
+    >>> str(parse("DBN 2000-500")), str(parse("RBM 500"))
+    ('sbn|rbm(units=2000)/sbn 500', 'rbm(units=500)')
     """
+    if short := re.fullmatch(r"\s*(rbm|dbn)\s+([\d\s-]+?)\s*", text.lower()):
+        return _parse_undirected(short[1], _parse_sizes(short[2], text), text)
     if re.fullmatch(r"\s*[\w-]*[a-z_][\w-]*\s*(\([^/]*\))?\s*", text.lower()):
         return Architecture((_parse_layer(text.lower()),), (), ())
     parts = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
@@ -114,6 +132,19 @@ def parse(text: str) -> Architecture:
         )
     p, q = (tuple(map(_parse_layer, part.split("|"))) for part in parts.groups()[:2])
     return Architecture(p, q, _parse_sizes(parts[3], text))
+
+
+def _parse_undirected(name: str, sizes: tuple[int, ...], whole: str) -> Architecture:
+    """`rbm 500` and `dbn 2000-500`; the topmost size is that of the RBM's hidden units."""
+    *latent_sizes, units = sizes
+    if (name == "rbm") == bool(latent_sizes):
+        raise UsageError(
+            f"'{whole}' is neither an RBM with a number of hidden units, as 'rbm 500', nor a DBN "
+            "with a number for every layer above the data, as 'dbn 2000-500'"
+        )
+    sbn, top = LayerSpec("sbn"), LayerSpec("rbm", {"units": units})
+    plain = Architecture((top,), (), ())
+    return Architecture((sbn, top), (sbn,), latent_sizes) if latent_sizes else plain
 
 
 def _parse_layer(text: str) -> LayerSpec:
@@ -184,7 +215,7 @@ def build(
     below = (features + seen, *plan.latent_sizes[:-1])
     keys_p, keys_q = jax.random.split(key, (2, len(sizes)))
     p = tuple(
-        create_layer(spec.kind, keys_p[i], size, parents, start, spec.options)
+        create_distribution(spec.kind, keys_p[i], size, parents, start, spec.options)
         for i, (spec, size, parents) in enumerate(zip(plan.p, sizes, (*sizes[1:], 0), strict=True))
     )
     q = tuple(
@@ -197,15 +228,14 @@ def build(
     return HelmholtzMachine((with_emission(p[0], emission), *p[1:]), q)
 
 
-def _with_constant_bias(layer: Layer, bias: float) -> Layer:
+def _with_constant_bias(layer: Kept, bias: float) -> Kept:
     return layer.with_bias(jnp.full(layer.size, bias, jnp.float32))
 
 
 def describe(machine: BitModel) -> str:
     """The shortest notation that `build` would make a machine of the same shape from.
 
-    Of a mixture, those of its components: `mixture of 3: 2 x nade/sbn 20; nade(order=1)/sbn 20`,
-    which is for people alone.
+    Of a mixture, those of its components, for people alone: `mixture of 3: 2 x nade; sbn/sbn 20`.
     """
     if isinstance(machine, Mixture):
         counts = Counter(map(describe, machine.components))
@@ -214,7 +244,7 @@ def describe(machine: BitModel) -> str:
     return str(Architecture(_specs(machine.p), _specs(machine.q), machine.latent_sizes))
 
 
-def _specs(layers: tuple[Layer, ...]) -> tuple[LayerSpec, ...]:
+def _specs(layers: tuple[Distribution, ...]) -> tuple[LayerSpec, ...]:
     """As few specs as can be: one each until all layers that are left can share one."""
     for count in range(len(layers)):
         shared = _shared_spec(layers[count:])
@@ -223,7 +253,7 @@ def _specs(layers: tuple[Layer, ...]) -> tuple[LayerSpec, ...]:
     return tuple(_own_spec(layer) for layer in layers)
 
 
-def _own_spec(layer: Layer) -> LayerSpec:
+def _own_spec(layer: Distribution) -> LayerSpec:
     spec = _shared_spec((layer,))
     if spec is None:
         raise UsageError(
@@ -233,7 +263,7 @@ def _own_spec(layer: Layer) -> LayerSpec:
     return spec
 
 
-def _shared_spec(layers: tuple[Layer, ...]) -> LayerSpec | None:
+def _shared_spec(layers: tuple[Distribution, ...]) -> LayerSpec | None:
     """The spec with the fewest options that creates layers of these shapes, if one does."""
     # A top layer has no deterministic units, whatever its spec says, so it is asked last.
     full = spec_of(next((layer for layer in layers if layer.parents), layers[0]))
@@ -245,25 +275,25 @@ def _shared_spec(layers: tuple[Layer, ...]) -> LayerSpec | None:
     return None
 
 
-def _creates(kind: str, options: Options, layer: Layer) -> bool:
-    made = _created_form(kind, LAYERS[kind], tuple(options.items()), layer.size, layer.parents)
+def _creates(kind: str, options: Options, layer: Distribution) -> bool:
+    made = _created_form(kind, LAYERS.get(kind), tuple(options.items()), layer.size, layer.parents)
     return made == _form(layer)
 
 
 @lru_cache(maxsize=1024)
 def _created_form(
-    name: str, kind: Kind, options: tuple[tuple[str, Any], ...], size: int, parents: int
+    name: str, kind: Kind | None, options: tuple[tuple[str, Any], ...], size: int, parents: int
 ) -> tuple[object, list[tuple[int, ...]]]:
     """What a layer looks like; `kind`, what the name stands for now, is here for the cache."""
 
-    def create() -> Layer:
+    def create() -> Distribution:
         start, key = initialisation("default"), jax.random.key(0)
-        return create_layer(name, key, size, parents, start, dict(options))
+        return create_distribution(name, key, size, parents, start, dict(options))
 
     return _form(jax.eval_shape(create))
 
 
-def _form(layer: Layer) -> tuple[object, list[tuple[int, ...]]]:
+def _form(layer: Distribution) -> tuple[object, list[tuple[int, ...]]]:
     """Structure and shapes; how units emit is not part of the notation."""
     if layer.emission != BERNOULLI:
         layer = with_emission(layer, BERNOULLI)

@@ -61,6 +61,9 @@ class Recipe:
     """K of the validation log-likelihood that is measured after every epoch."""
     init: Annotated[str, Choice(("default", "paper"))] = "default"
     """How parameters start; default also starts p's visible bias at the data's log-odds."""
+    pretrain: Annotated[int, Whole()] = 0
+    """For a deep belief network: epochs of contrastive divergence, layer by layer, before the
+    first phase."""
     phases: tuple[Mapping[str, Any], ...] = ()
     """Overrides, one mapping per phase; empty for a single phase."""
 
@@ -100,7 +103,7 @@ class Recipe:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Recipe))
-RUN_WIDE = ("init", "phases", "patience")
+RUN_WIDE = ("init", "phases", "patience", "pretrain")
 """Fields that hold for the whole run: no phase can set them."""
 
 NAMED: dict[str, dict[str, Any]] = {

@@ -21,9 +21,10 @@ from wakesleep.architecture import MOST_UNITS, build, describe, parse
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
 from wakesleep.layers import (
+    Distribution,
     Layer,
     check_options,
-    create_layer,
+    create_distribution,
     emission_of,
     initialisation,
     spec_of,
@@ -161,7 +162,7 @@ def model_header(model: LatentModel) -> dict[str, Any]:
     return header if sizes is None else {**header, "groups": list(sizes)}
 
 
-def _record(layer: Layer) -> dict[str, Any]:
+def _record(layer: Distribution) -> dict[str, Any]:
     spec = spec_of(layer)
     return {
         "kind": spec.kind,
@@ -232,7 +233,7 @@ def _listed_machine(layers: Any, groups: Any) -> HelmholtzMachine:
         visible, *above = map(_created, p)
         sizes = _checked_groups(groups, visible.size)
         visible = with_emission(visible, emission_of(sizes, visible.size))
-        return HelmholtzMachine((visible, *above), tuple(map(_created, q)))
+        return HelmholtzMachine((visible, *above), tuple(map(_created_in_q, q)))
 
     if not p:
         raise UsageError("its layers do not chain: there is no visible one")
@@ -250,7 +251,14 @@ def _checked_groups(groups: Any, features: int) -> tuple[int, ...] | None:
     return tuple(groups)
 
 
-def _created(record: Any) -> Layer:
+def _created_in_q(record: Any) -> Layer:
+    made = _created(record)
+    if not isinstance(made, Layer):
+        raise UsageError("its q has an undirected layer, which only p's top can be")
+    return made
+
+
+def _created(record: Any) -> Distribution:
     """A layer with a record's shapes."""
     if not isinstance(record, dict):
         raise UsageError("a layer in its header is not a table")
@@ -262,7 +270,7 @@ def _created(record: Any) -> Layer:
     check_options(kind, options)
     _check_numbers(options)
     start, key = initialisation("default"), jax.random.key(0)
-    return create_layer(kind, key, record["size"], record["parents"], start, options)
+    return create_distribution(kind, key, record["size"], record["parents"], start, options)
 
 
 def _check_count(name: str, value: Any, least: int) -> None:

@@ -4,9 +4,11 @@
 
 The oracle shares no code with the package: it reads a machine's parameters by name, and their
 names say what kind each layer is. `layers` has the formulas of the paper's section 3, `states`
-lists what a machine can be in, `gradients` has what its three updates converge to.
+lists what a machine can be in, `gradients` has what its three updates converge to; `undirected` is
+for RBMs and what lies below them.
 """
 
+from tests.oracle import undirected
 from tests.oracle.gradients import (
     exact_p_gradient,
     exact_sleep_q_gradient,
@@ -61,6 +63,7 @@ __all__ = [
     "row_log_prob",
     "sharpen",
     "state_numbers",
+    "undirected",
     "weighted_p_gradient",
     "weighted_q_gradient",
 ]

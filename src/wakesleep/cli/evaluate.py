@@ -88,6 +88,11 @@ def print_table(summary: Mapping[str, Any]) -> None:
     table.add_row("  from Monte-Carlo noise and bias, ±", number("monte_carlo_error"))
     table.add_row("estimated bias", number("bias"))
     table.add_row("variational bound", number("bound"))
+    if "log_normaliser" in summary:
+        log_z = summary["log_normaliser"]
+        for side, name in (("below", "lower"), ("above", "upper")):
+            error = "" if log_z["exact"] else f" ± {1.96 * log_z[f'{name}_error']:.3f}"
+            table.add_row(f"log Z from {side}", f"{log_z[name]:.3f}{error}")
     table.add_section()
     table.add_row("samples per example", f"{summary['samples_per_example']:,.0f}")
     others = ""

@@ -6,7 +6,7 @@ An algorithm is `init` plus a `step` with explicit state, as in Optax and BlackJ
 import abc
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 from jax import lax
@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep import importance
 from wakesleep.errors import UsageError
+from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.masked import Masked
 
@@ -72,7 +73,13 @@ class Estimator(abc.ABC):
 
     To write a new one, in a file of its own: a frozen dataclass with the options as fields,
     `init` and `step`, and one line in `ESTIMATORS` (`estimators/__init__.py`).
+
+    Attributes:
+        normalises: whether its gradient has the −∂ log Z of an undirected top. One that has not
+            is not trained with such a model.
     """
+
+    normalises: ClassVar[bool] = False
 
     @abc.abstractmethod
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
@@ -99,6 +106,15 @@ def refuse_missing(x: Any, name: str) -> None:
         raise UsageError(
             f"estimator '{name}' scores whole rows, and these have missing cells: take another "
             "estimator, such as reweighted, or make missing a level (--missing level)"
+        )
+
+
+def check_normalises(estimator: Estimator, model: LatentModel) -> None:
+    """Raise a `UsageError` for an undirected top whose log Z the estimator would leave out."""
+    if undirected_top(model) is not None and not estimator.normalises:
+        raise UsageError(
+            f"{type(estimator).__name__} has no negative phase for an RBM: train this model with "
+            "estimator 'reweighted'"
         )
 
 

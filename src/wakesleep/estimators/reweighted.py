@@ -1,7 +1,7 @@
 """Reweighted Wake-Sleep, the paper's Algorithm 1; classic wake-sleep is its K = 1 case."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,9 +11,14 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
 from wakesleep.estimators.weighted import sleep_objective
+from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.options import Number, Whole, check_declared
+
+CHAINS = 2**31 - 1
+"""Folded into a step's key for the chains of an undirected top."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +32,20 @@ class Reweighted(Estimator):
     The weights ω̃ and the samples are constants of the gradient. A weight of zero switches an
     update off and its work with it; all three of q's may be off (the paper's control).
 
+    Under an undirected top Z cancels in ω̃. Its gradient, wake-p's negative phase, is taken from
+    chains in the RBM, and so are the tops of dreams. With one sample, no wake-q and no chains that
+    last this is contrastive wake-sleep (the paper's section 2.3), and of a plain RBM contrastive
+    divergence.
+
     Attributes:
         samples: K, the number of latents drawn per example; 1 for classic wake-sleep.
         wake_p: weight of the wake update of p.
         wake_q: weight of the wake update of q; 0 for classic wake-sleep.
         sleep_q: weight of the sleep update of q.
         dreams: dreams per example of the minibatch.
+        chains: chains of an undirected top that go on from step to step; 0 for one from every
+            example, which starts from its own h_L.
+        sweeps: Gibbs sweeps of the chains at a step, the k of CD-k.
     """
 
     samples: Annotated[int, Whole(least=1)] = 5
@@ -40,30 +53,48 @@ class Reweighted(Estimator):
     wake_q: Annotated[float | int, Number()] = 1.0
     sleep_q: Annotated[float | int, Number()] = 1.0
     dreams: Annotated[int, Whole(least=1)] = 1
+    chains: Annotated[int, Whole()] = 100
+    sweeps: Annotated[int, Whole(least=1)] = 1
+
+    normalises: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_declared(self)
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: a step needs no memory of the ones before."""
-        del model, rows, key
-        return ()
+        """The chains of an undirected top; nothing for other models."""
+        del rows
+        return first_chains(model, self.chains, key)
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
         wake_key, sleep_key = jax.random.split(key)
 
-        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], Info]:
+        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], tuple[Info, PyTree]]:
             drawn = model.draw(wake_key, batch.x, self.samples)
             objective = self._wake(drawn)
+            chains = self._moved_chains(model, state, drawn, batch, key)
+            if has_chains(chains):
+                objective -= self.wake_p * negative_phase(model, chains)
             if self.sleep_q:
                 count = batch.rows.shape[0] * self.dreams
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
-                objective += self.sleep_q * sleep_objective(model, sleep_key, count)
-            return -objective, summarise(drawn)
+                objective += self.sleep_q * sleep_objective(model, sleep_key, count, chains)
+            return -objective, (summarise(drawn), chains)
 
-        gradients, info = eqx.filter_grad(surrogate, has_aux=True)(model)
-        return Step(gradients, state, info)
+        gradients, (info, chains) = eqx.filter_grad(surrogate, has_aux=True)(model)
+        return Step(gradients, chains if self.chains else state, info)
+
+    def _moved_chains(
+        self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]
+    ) -> PyTree:
+        """Where the chains of an undirected top are after this step's sweeps; `()` without one."""
+        rbm = undirected_top(model)
+        if rbm is None:
+            return ()
+        key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
+        start = state if self.chains else data_starts(key_start, drawn, batch.x)
+        return rbm.gibbs(key_chain, start, self.sweeps)
 
     def _wake(self, drawn: Draw) -> Float[Array, ""]:
         weights = importance.normalise(lax.stop_gradient(drawn.log_weights))

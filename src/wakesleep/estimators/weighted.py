@@ -11,10 +11,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Info, summarise
+from wakesleep.estimators.chains import chain_dreams, has_chains
 from wakesleep.models.base import LatentModel
 
 
@@ -57,9 +58,16 @@ def climb(
     return gradients, info
 
 
-def sleep_objective(model: LatentModel, key: Key[Array, ""], count: int) -> Float[Array, ""]:
-    """The mean of log q(h | x) over `count` dreams (x, h) ~ p, which are constants (eq. 5)."""
-    x, h = lax.stop_gradient(model.dream(key, count))
+def sleep_objective(
+    model: LatentModel, key: Key[Array, ""], count: int, chains: PyTree = ()
+) -> Float[Array, ""]:
+    """The mean of log q(h | x) over `count` dreams (x, h) ~ p, which are constants (eq. 5).
+
+    Under an undirected top they hang below its `chains`.
+    """
+    below = has_chains(chains)
+    x, h = chain_dreams(model, key, chains, count) if below else model.dream(key, count)
+    x, h = lax.stop_gradient((x, h))
     return model.log_q(h, x).mean()
 
 

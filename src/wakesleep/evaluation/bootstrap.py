@@ -100,6 +100,8 @@ def bias_variance(
     _check_options(counts, primary, replicates)
     if not isinstance(model, HelmholtzMachine):
         raise UsageError("bias_variance is for Helmholtz machines, which this model is not")
+    if model.undirected is not None:
+        raise UsageError("bias_variance is for machines whose top is directed, not an RBM")
     bits = checked_rows(model, data)
     if isinstance(bits, MaskedBits):
         raise UsageError("bias and variance are estimated on rows without missing cells alone")

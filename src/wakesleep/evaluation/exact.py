@@ -25,7 +25,7 @@ from wakesleep.errors import UsageError
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records, exact_records
 from wakesleep.evaluation.tiles import bytes_of
-from wakesleep.layers import Layer
+from wakesleep.layers import Distribution, Layer
 from wakesleep.models import HelmholtzMachine, Masked, Visible
 
 Values = npt.NDArray[np.float64]
@@ -104,7 +104,7 @@ def _prior(model: HelmholtzMachine, pairs: int) -> tuple[Values, Values]:
 
 
 def _layer_below(
-    p: Layer, q: Layer, log_prior: Values, bound: Values, pairs: int
+    p: Distribution, q: Layer, log_prior: Values, bound: Values, pairs: int
 ) -> tuple[Values, Values]:
     """The tables of one layer from those of the layer above it."""
     _, above = next(_state_blocks(p.parents, 2**p.parents))
@@ -117,7 +117,7 @@ def _layer_below(
 
 
 def _score(
-    p: Layer, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
+    p: Distribution, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
 ) -> tuple[Values, Values]:
     """log p(below | above) and log q(above | below) of all pairs, `[E, S]`."""
     log_p, log_q = _score_on_device(p, q, below, above)
@@ -133,7 +133,7 @@ def _score_visible(
     model: HelmholtzMachine, x: Visible, states: Float[Array, "S H"]
 ) -> tuple[Float[Array, "E S"], Float[Array, "E S"]]:
     """log p(x | h₁) of what was observed, and log q(h₁ | x), of all pairs."""
-    layer, above = model.p[0], states[None]
+    layer, above = model.visible, states[None]
     log_q = model.q[0].log_prob(above, model.q_input(x)[:, None])
     if not isinstance(x, Masked):
         return layer.log_prob(x[:, None], above), log_q
@@ -144,7 +144,7 @@ def _score_visible(
 
 @eqx.filter_jit
 def _score_on_device(
-    p: Layer, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
+    p: Distribution, q: Layer, below: Float[Array, "E D"], above: Float[Array, "S H"]
 ) -> tuple[Float[Array, "E S"], Float[Array, "E S"]]:
     return (
         p.log_prob(below[:, None], above[None]),

@@ -19,11 +19,22 @@ from wakesleep.evaluation.tiles import Widths
 from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
+from wakesleep.inference.normaliser import (
+    Normaliser,
+    check_small,
+    log_normaliser,
+    summed_log_normaliser,
+    undirected_top,
+)
 from wakesleep.inference.rows import checked_rows, examples
 from wakesleep.keys import LikeKey, as_key
+from wakesleep.layers import RBM
 from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture, TableModel
 
 METHODS = ("importance", "exact")
+
+NORMALISER = 2**31 - 2
+"""Folded into the key for log Z: no tile of samples has this number."""
 
 
 def log_likelihood(
@@ -55,7 +66,9 @@ def log_likelihood(
             SMC run scores counts as one).
         key: the randomness: a seed or a JAX key; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small Helmholtz
-            machine. A machine without latents is always exact.
+            machine. A machine without latents is always exact, but for the log Z of an RBM: under
+            an undirected top log Z is estimated once, from both sides
+            (`wakesleep.log_normaliser`), and summed up with "exact".
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
             are credibly below this many nats, instead of always drawing K samples; in a
             Helmholtz machine, a row whose weights are too uneven for that goes on with SMC
@@ -97,7 +110,18 @@ def log_likelihood(
         store = Checkpoint(Path(checkpoint), fingerprint(model, rows, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
     records = evaluate_all(evaluator, rows, workers=workers, checkpoint=store, progress=progress)
-    return LogLikelihood(records, "exact" if evaluator.exact else method)
+    rbm = undirected_top(model)
+    if rbm is None:
+        return LogLikelihood(records, "exact" if evaluator.exact else method)
+    return LogLikelihood(records, method).normalised(_normaliser(rbm, options))
+
+
+def _normaliser(rbm: RBM, options: "_Options") -> Normaliser:
+    """Once for all rows."""
+    if options.method == "exact":
+        return summed_log_normaliser(rbm)
+    assert options.key is not None
+    return log_normaliser(rbm, key=jax.random.fold_in(options.key, NORMALISER))
 
 
 class _Options(NamedTuple):
@@ -148,6 +172,9 @@ def _check_options(options: _Options, model: LatentModel) -> None:
             "method 'exact' lists the latent states of a Helmholtz machine, which this model is "
             "not: use method 'importance'"
         )
+    rbm = undirected_top(model)
+    if method == "exact" and rbm is not None:
+        check_small(rbm)
     if method == "importance" and key is None:
         raise UsageError("importance sampling needs a key, such as key=0")
     if samples < 1:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep.importance import log_likelihood_estimate, normalise
 from wakesleep.inference.blocks import Block, Blocks
-from wakesleep.layers import Layer
+from wakesleep.layers import Distribution
 from wakesleep.models import HelmholtzMachine
 
 ROWS = 2048
@@ -111,7 +111,7 @@ def _block_gradient(
         for layer in primary.h
     )
 
-    def weighted_log_joint(p: tuple[Layer, ...]) -> Float[Array, ""]:
+    def weighted_log_joint(p: tuple[Distribution, ...]) -> Float[Array, ""]:
         machine = HelmholtzMachine(p, model.q)
         return (weights * machine.log_joint(primary.x[:, None], h)).sum()
 

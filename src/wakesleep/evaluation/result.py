@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation.records import RECORD, Records
 from wakesleep.evaluation.tail import UNRELIABLE
+from wakesleep.inference.normaliser import Normaliser
 
 LEVEL = 0.95
 
@@ -30,10 +31,13 @@ class LogLikelihood:
     Attributes:
         records: one line per example, `[N]`, of type `RECORD`.
         method: "importance" or "exact".
+        normaliser: log Z of an undirected top, from both sides; None where p is normalised. Its
+            middle is subtracted from every value, and its error is part of the intervals.
     """
 
     records: Records
     method: str
+    normaliser: Normaliser | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -106,9 +110,10 @@ class LogLikelihood:
     def monte_carlo_error(self) -> float:
         """Half width of the 95% interval for the mean of log p(x) over these very examples.
 
-        Noise and bias are added: averaging over examples shrinks only the noise.
+        Noise and bias are added: averaging over examples shrinks only the noise, and not the
+        error of log Z, which all examples share.
         """
-        return self._noise - self.bias
+        return self._noise - self.bias + self._shared_error
 
     @property
     def test_set_error(self) -> float:
@@ -125,22 +130,31 @@ class LogLikelihood:
     @property
     def confidence(self) -> float:
         """Half width of the 95% interval for the mean over all data, both errors together."""
-        return float(np.hypot(self.test_set_error, self._noise)) - self.bias
+        return float(np.hypot(self.test_set_error, self._noise)) - self.bias + self._shared_error
 
     @property
     def _noise(self) -> float:
         return _quantile(np.inf) * float(np.sqrt(np.square(self.standard_errors).sum())) / len(self)
 
+    @property
+    def _shared_error(self) -> float:
+        return self.normaliser.half_width if self.normaliser else 0.0
+
     def take(self, indices: npt.ArrayLike) -> "LogLikelihood":
         """The result for some of the examples."""
-        return LogLikelihood(self.records[np.asarray(indices)], self.method)
+        return replace(self, records=self.records[np.asarray(indices)])
+
+    def normalised(self, normaliser: Normaliser) -> "LogLikelihood":
+        """The result of an unnormalised p, with log Z taken off."""
+        shifted = self.shifted(np.full(len(self), -normaliser.value))
+        return replace(shifted, normaliser=normaliser)
 
     def shifted(self, amounts: npt.NDArray[np.float64]) -> "LogLikelihood":
         """The result with something added to each value, `[N]`: the measure of a table's units."""
         records = self.records.copy()
         records["value"] += amounts
         records["bound"] += amounts
-        return LogLikelihood(records, self.method)
+        return replace(self, records=records)
 
     def to_dict(self) -> dict[str, Any]:
         """The set's numbers as plain values for JSON; None stands for nan."""
@@ -163,6 +177,7 @@ class LogLikelihood:
             **{name: None if np.isnan(value) else value for name, value in numbers.items()},
             "unreliable_examples": int(self.unreliable.sum()),
             "annealed_examples": int((self.runs > 0).sum()),
+            **({"log_normaliser": asdict(self.normaliser)} if self.normaliser else {}),
         }
 
     def save(self, path: str | Path, rows: npt.NDArray[np.int64] | None = None) -> None:
@@ -187,15 +202,21 @@ class LogLikelihood:
                 kept = [name for name in RECORD.names or () if name != "runs" or name in archive]
                 columns = {name: archive[name] for name in kept}
                 method = str(archive["method"])
+                sides = archive["normaliser"].tolist() if "normaliser" in archive else None
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise DataError(f"{path} is no saved evaluation: {error}") from error
         records = np.zeros(len(columns["value"]), RECORD)
         for name, column in columns.items():
             records[name] = column
-        return cls(records, method)
+        if sides is None:
+            return cls(records, method)
+        lower, upper, lower_error, upper_error, exact = sides
+        return cls(records, method, Normaliser(lower, upper, lower_error, upper_error, bool(exact)))
 
     def _npz(self) -> bytes:
         columns = {name: self.records[name] for name in RECORD.names or ()}
+        if self.normaliser:
+            columns["normaliser"] = np.array(astuple(self.normaliser), np.float64)
         file = io.BytesIO()
         np.savez_compressed(file, allow_pickle=False, method=np.array(self.method), **columns)
         return file.getvalue()

@@ -99,6 +99,11 @@ def sample_given(
     """
     if not isinstance(model, HelmholtzMachine | Mixture):
         raise UsageError("sample_given is for Helmholtz machines and mixtures alone")
+    if isinstance(model, HelmholtzMachine) and model.undirected:
+        raise UsageError(
+            "sample_given is not for machines with an undirected top: put the conditions into rows "
+            "with missing cells and call impute"
+        )
     for name, value in (("count", count), ("samples", samples)):
         if value < 1:
             raise UsageError(f"{name} is {value}, but it must be at least 1")

@@ -10,6 +10,8 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.blocks import Progress
+from wakesleep.inference.gibbs import gibbs_rows
+from wakesleep.inference.normaliser import log_normaliser
 from wakesleep.inference.responsibilities import impute_components
 from wakesleep.inference.rows import checked_rows
 from wakesleep.inference.stages import Effort, PartialRows
@@ -21,6 +23,9 @@ ENOUGH = 10
 
 FEW = 10
 """Effective samples below which a row that was not moved should not be believed."""
+
+GIBBS_SWEEPS = 5
+"""Of a plain RBM for each move that would be made elsewhere: a sweep is cheap."""
 
 STUCK = 0.01
 """The accepted share below which moves have not gone far from where they began."""
@@ -75,7 +80,9 @@ def impute(
     weighted by p(x_observed, h) / q(h | imputed row) and resampled. Rows whose weights are
     uneven go on with Metropolis moves on the latents and the missing bits. A model without latents
     draws the missing bits in its order, and weighs them by what was observed behind them. The
-    draws of a row depend on the key and on the rows with missing bits, not on those without.
+    draws of a row depend on the key and on the rows with missing bits, not on those without. A
+    plain RBM needs none of that: K chains of each row draw the missing bits by Gibbs sampling,
+    five sweeps for each of `moves`; there is no log p̂(x_observed) then.
 
     Args:
         model: a Helmholtz machine, or a mixture of them: its components impute by themselves, and
@@ -120,8 +127,12 @@ def impute(
     partial = np.flatnonzero(mask.any(axis=1))
     if len(partial):
         rows = PartialRows(model, bits[partial], mask[partial])
-        for name, values in rows.impute(effort, key, progress).items():
+        by_gibbs = model.undirected is not None and not model.latent_sizes
+        how = gibbs_rows if by_gibbs else PartialRows.impute
+        for name, values in how(rows, effort, key, progress).items():
             getattr(result, name)[partial] = values
+        if model.undirected and model.latent_sizes:
+            result.log_likelihood[partial] -= log_normaliser(model, key=key).value
     return result
 
 

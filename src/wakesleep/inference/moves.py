@@ -75,6 +75,8 @@ def sweep(
     if particles.h:
         particles, latents_accepted = _follow_q(target.model, key_q, particles)
         particles = _flip(target, key_flips, particles)
+    if particles.h and not target.model.undirected:
+        # A dream of an RBM takes a long chain, and even then its density cancels only nearly.
         particles = _dream(target, key_dream, particles)
     no_change = jnp.zeros(particles.x.shape[:-1])
     particles, accepted = _move_jointly(target, key_bits, particles, particles.h, no_change)
@@ -162,7 +164,7 @@ def _move_jointly(
 
     `gain` is the log ratio of everything else: p(h) over whatever proposed it.
     """
-    visible, conditions = target.model.p[0], target.conditions
+    visible, conditions = target.model.visible, target.conditions
     key_x, key_accept = jax.random.split(key)
     pre = visible.preactivations(parents_of(proposed))
     x, _, log_evidence = conditions.draw(visible, key_x, pre, particles.x.shape[1])
@@ -178,7 +180,7 @@ def _move_tail(
 
     Groups of which some states are allowed are held: they move with all others, or not at all.
     """
-    visible, conditions, x = target.model.p[0], target.conditions, particles.x
+    visible, conditions, x = target.model.visible, target.conditions, particles.x
     key_place, key_x, key_accept = jax.random.split(key, 3)
     starts = jnp.asarray(_group_starts(target.model))
     place = jax.random.randint(key_place, x.shape[:-1], 0, x.shape[-1])
@@ -199,7 +201,7 @@ def _log_held(target: Target, x: Float[Array, "B K D"], logits: Float[Array, "B 
     held = target.conditions.fixed
     for group in target.conditions.partial:
         held = held.at[..., group.slice].set(True)
-    return target.model.p[0].log_prob_observed(x, logits, held)
+    return target.model.visible.log_prob_observed(x, logits, held)
 
 
 def _group_starts(model: HelmholtzMachine) -> npt.NDArray[np.int64]:
@@ -208,7 +210,7 @@ def _group_starts(model: HelmholtzMachine) -> npt.NDArray[np.int64]:
 
 
 def _logits(target: Target, particles: Particles) -> Float[Array, "B K D"]:
-    logits = target.model.p[0].conditional_logits(particles.x, parents_of(particles.h))
+    logits = target.model.visible.conditional_logits(particles.x, parents_of(particles.h))
     return jnp.broadcast_to(logits, particles.x.shape)
 
 

@@ -90,7 +90,7 @@ def propose(
     """
     key_h, key_x = jax.random.split(key)
     h, log_q = sample_q_each(model, key_h, imputed)
-    visible = model.p[0]
+    visible = model.visible
     pre = visible.preactivations(parents_of(h))
     x, logits, log_evidence = conditions.draw(visible, key_x, pre, imputed.shape[1])
     log_weights = log_prior(model, h) + log_evidence - log_q
@@ -114,8 +114,8 @@ def dream_rows(
     """K rows for each from dreamt latents, within what is known, weighted by the evidence."""
     key_h, key_x = jax.random.split(key)
     h = dream_latents(model, key_h, (conditions.template.shape[0], samples))
-    pre = model.p[0].preactivations(parents_of(h))
-    x, logits, log_evidence = conditions.draw(model.p[0], key_x, pre, samples)
+    pre = model.visible.preactivations(parents_of(h))
+    x, logits, log_evidence = conditions.draw(model.visible, key_x, pre, samples)
     return Weighted(Particles(x, h), log_evidence, expected_bits(model, x, logits))
 
 
@@ -139,7 +139,7 @@ def weigh(
     """
     key_first, key_warm, key_rounds = jax.random.split(key, 3)
     rounds = rounds_of(model, samples)
-    imputed = dream_rows(model, key_first, conditions, samples // rounds).particles.x
+    imputed = _first_rows(model, key_first, conditions, samples // rounds)
 
     def step(imputed: Array, round_key: Key[Array, ""]) -> tuple[Array, Weighted]:
         key_propose, key_next = jax.random.split(round_key)
@@ -152,6 +152,17 @@ def weigh(
         )
     _, weighted = lax.scan(step, imputed, jax.random.split(key_rounds, rounds))
     return jax.tree.map(_pooled, weighted)
+
+
+def _first_rows(
+    model: HelmholtzMachine, key: Key[Array, ""], conditions: Conditions, samples: int
+) -> Float[Array, "B K D"]:
+    """From dreams; under an undirected top one takes a long chain: random bits have to do."""
+    if model.undirected is None:
+        return dream_rows(model, key, conditions, samples).particles.x
+    rows, _, units = conditions.template.shape
+    random = jax.random.bernoulli(key, 0.5, (rows, samples, units))
+    return jnp.where(conditions.fixed, conditions.template, random)
 
 
 def _pooled(leaf: Float[Array, "R B K *rest"]) -> Float[Array, "B RK *rest"]:

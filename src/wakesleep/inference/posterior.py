@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.each_row import map_rows
+from wakesleep.inference.normaliser import log_normaliser
 from wakesleep.inference.responsibilities import responsibilities
 from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 
@@ -21,8 +22,8 @@ class Inferred(NamedTuple):
 
     Attributes:
         log_likelihood: log p̂(x), `[N]`.
-        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`;
-            `[N, 0]` without latents.
+        means: E[h | x] of all latents, from the layer next to the data upwards, `[N, H]`, and
+            after them those of an RBM's hidden units; `[N, 0]` where there are neither.
     """
 
     log_likelihood: npt.NDArray[np.float64]
@@ -40,7 +41,8 @@ def infer_rows(
     if isinstance(model, Mixture):
         return _infer_mixture(model, bits, samples, key)
     values, means = map_rows(_Infer(needed_samples(model, bits, samples)), model, bits, key)
-    return Inferred(values.astype(np.float64), means.astype(np.float64))
+    log_z = log_normaliser(model, key=key).value if model.undirected else 0.0
+    return Inferred(values.astype(np.float64) - log_z, means.astype(np.float64))
 
 
 def needed_samples(model: HelmholtzMachine, bits: Any, samples: int) -> int:
@@ -61,6 +63,9 @@ class _Infer:
         drawn = model.draw(key, x, self.samples)
         weights = importance.normalise(drawn.log_weights)[0]
         means = [jnp.zeros(0), *(weights @ layer[0] for layer in drawn.h)]
+        if model.undirected is not None:
+            top = drawn.h[-1][0] if drawn.h else jnp.broadcast_to(x, (self.samples, model.features))
+            means.append(weights @ jax.nn.sigmoid(model.undirected.hidden_logits(top)))
         return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)
 
 
@@ -86,5 +91,5 @@ def embedding_names(model: BitModel) -> list[str]:
         numbered = list(enumerate(model.components, 1))
         units = [f"c{c}_{name}" for c, each in numbered for name in embedding_names(each)]
         return [*(f"component_{c}" for c, _ in numbered), *units]
-    layers = enumerate(model.latent_sizes, 1)
+    layers = enumerate(model.hidden_sizes, 1)
     return [f"h{layer}_{unit}" for layer, size in layers for unit in range(1, size + 1)]

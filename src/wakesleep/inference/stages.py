@@ -98,7 +98,7 @@ class PartialRows(NamedTuple):
             tell(int(how.finished(fields)[: len(block)].sum()))
             return fields
 
-        return Blocks(len(rows), _block_rows(self.model, how.samples, len(rows))).map(of)
+        return Blocks(len(rows), block_rows(self.model, how.samples, len(rows))).map(of)
 
 
 class _Weigh(NamedTuple):
@@ -200,8 +200,8 @@ def _moved_fields(
     }
 
 
-def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
+def block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
     """A power of two where rows are few, so that numbers of rows share a compiled shape."""
-    widest = max(model.features, *model.latent_sizes, 1)
+    widest = max(model.features, *model.hidden_sizes, 1)
     most = max(1, LARGEST_ARRAY // (4 * samples * widest))
     return min(most, 1 << (rows - 1).bit_length())

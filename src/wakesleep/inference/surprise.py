@@ -68,6 +68,10 @@ def cell_log_probs(
         return _of_mixture(model, checked_rows(model, rows), samples, key, progress)
     if not isinstance(model, HelmholtzMachine):
         raise UsageError("cell_log_probs is for Helmholtz machines and mixtures alone")
+    if model.undirected and not model.latent_sizes:
+        raise UsageError(
+            "cell_log_probs is not for a plain RBM: put a layer below it, as in 'dbn 50-20'"
+        )
     table: Any = checked_rows(model, rows)
     assert isinstance(table, PackedBits | MaskedBits)
     surprise = _Surprise(needed_samples(model, table, samples))
@@ -105,7 +109,7 @@ class _Surprise:
         key_draw, key_choose = jax.random.split(key)
         h, terms = model.sample_q_with_terms(key_draw, x, self.samples)
         log_q = sum(terms, start=jnp.zeros((1, self.samples)))
-        layer = model.p[0]
+        layer = model.visible
         pre = layer.preactivations(parents_of(h))
         full = jnp.broadcast_to(bits[:, None], (1, self.samples, model.features))
         seen = x.units(model.groups)[:, None] > 0 if masked else jnp.ones_like(full, bool)
@@ -154,7 +158,7 @@ def _log_ratios(
     model: HelmholtzMachine, x: Float[Array, "1 K D"], h: tuple[Float[Array, "..."], ...]
 ) -> Float[Array, "1 K G"]:
     """log Σ_s p(x with s for x_g | h) / p(x | h) of every group, one state after another."""
-    layer, groups = model.p[0], model.groups
+    layer, groups = model.visible, model.groups
     pre = layer.preactivations(parents_of(h))
     own = layer.log_prob_given(x, pre)
     numbers = np.repeat(np.arange(len(groups)), groups)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep.layers import Layer
+from wakesleep.errors import UsageError
+from wakesleep.layers import RBM, Distribution, Layer
 from wakesleep.models.base import Draw, LatentModel, Terms
 from wakesleep.models.masked import Masked
 
@@ -22,6 +23,9 @@ UNOBSERVED = 2**31 - 1
 class HelmholtzMachine(LatentModel):
     """p(x, h) = p₀(x | h₁) p₁(h₁ | h₂) ⋯ p_L(h_L)  and  q(h | x) = q₁(h₁ | x) ⋯ q_L(h_L | h_{L−1}).
 
+    The top p_L may be undirected (an RBM): then log p is known up to its normaliser everywhere
+    here, and dreams begin with Gibbs sweeps. Without layers below it that is a plain RBM.
+
     Both tuples run from the data upwards: `p[0]` generates x, `p[-1]` is the top layer, and
     `q[0]` infers the latent layer next to the data. Latent values h are tuples in that order.
 
@@ -30,7 +34,7 @@ class HelmholtzMachine(LatentModel):
         q: L layers.
     """
 
-    p: tuple[Layer, ...]
+    p: tuple[Distribution, ...]
     q: tuple[Layer, ...]
 
     def __check_init__(self) -> None:
@@ -53,6 +57,28 @@ class HelmholtzMachine(LatentModel):
     def latent_sizes(self) -> tuple[int, ...]:
         """The numbers of latent units, from the layer next to the data upwards."""
         return tuple(layer.size for layer in self.p[1:])
+
+    @property
+    def undirected(self) -> RBM | None:
+        """The top layer where it is an RBM, with which log p lacks its normaliser."""
+        top = self.p[-1]
+        return top if isinstance(top, RBM) else None
+
+    @property
+    def visible(self) -> Layer:
+        """The layer that generates x given h₁, unit by unit; a plain RBM has none."""
+        layer = self.p[0]
+        if not isinstance(layer, Layer):
+            raise UsageError(
+                "a plain RBM cannot sum over missing cells: put a layer below it, as in "
+                "'dbn 50-20', or make missing a level (--missing level)"
+            )
+        return layer
+
+    @property
+    def hidden_sizes(self) -> tuple[int, ...]:
+        """`latent_sizes`, and above them the hidden units of an RBM."""
+        return (*self.latent_sizes, *([self.undirected.units] if self.undirected else []))
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -88,7 +114,7 @@ class HelmholtzMachine(LatentModel):
         A missing group is drawn from its own conditional and contributes no term: where units are
         independent given h₁ that is exact marginalisation, elsewhere an unbiased weight.
         """
-        layer, seen = self.p[0], x.units(self.groups)[:, None, :] > 0
+        layer, seen = self.visible, x.units(self.groups)[:, None, :] > 0
         parents = h[0] if h else jnp.zeros(0)
         pre, bits = layer.preactivations(parents), x.x[:, None, :]
         if layer.factorial:
@@ -113,11 +139,20 @@ class HelmholtzMachine(LatentModel):
         """(x, h) ~ p(x, h) by ancestral sampling from the top; `count` may be a leading shape."""
         keys = jax.random.split(key, len(self.p))
         leading = (count,) if isinstance(count, int) else count
-        values: list[Array] = []
-        parents = jnp.zeros(0)
-        for layer, layer_key in zip(reversed(self.p), keys, strict=True):
-            parents = layer.sample(layer_key, parents, leading)
-            values.append(parents)
+        return self._descend(keys[1:], self.p[-1].sample(keys[0], jnp.zeros(0), leading))
+
+    def dream_below(
+        self, key: Key[Array, ""], top: Float[Array, "... _"]
+    ) -> tuple[Float[Array, "... D"], Latents]:
+        """(x, h) whose topmost values are given, such as those of an RBM's chains."""
+        return self._descend(jax.random.split(key, len(self.p) - 1), top)
+
+    def _descend(
+        self, keys: Key[Array, " _"], top: Float[Array, "... _"]
+    ) -> tuple[Float[Array, "... D"], Latents]:
+        values = [top]
+        for layer, layer_key in zip(self.p[-2::-1], keys, strict=True):
+            values.append(layer.sample(layer_key, values[-1], top.shape[:-1]))
         x, *h = reversed(values)
         return x, tuple(h)
 

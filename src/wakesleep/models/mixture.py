@@ -54,6 +54,11 @@ class Mixture(LatentModel):
             )
         if not all(isinstance(each, HelmholtzMachine) for each in self.components):
             raise UsageError("the components of a mixture must be Helmholtz machines")
+        if any(each.undirected for each in self.components):
+            raise UsageError(
+                "a machine with an undirected top cannot be a component of a mixture, because its "
+                "log Z is only estimated: mix machines whose tops are directed"
+            )
         if self.log_weights.shape != (len(self.components),):
             raise UsageError(
                 f"a mixture of {len(self.components)} components needs as many log weights, not "
@@ -83,6 +88,11 @@ class Mixture(LatentModel):
     def latent_sizes(self) -> tuple[int, ...]:
         """The numbers of latent units of all components, one after another."""
         return tuple(size for each in self.components for size in each.latent_sizes)
+
+    @property
+    def hidden_sizes(self) -> tuple[int, ...]:
+        """The same: no component has an undirected top."""
+        return self.latent_sizes
 
     @property
     def log_proportions(self) -> Float[Array, " C"]:

@@ -20,7 +20,7 @@ def generative_fields(model: HelmholtzMachine) -> Fields:
     being 0. For an SBN this is the unit's column of W; the definition holds for every kind.
     """
     _check_latents(model)
-    layer = model.p[0]
+    layer = model.visible
     return _responses(layer.parents, lambda y: layer.conditional_logits(jnp.zeros(layer.size), y))
 
 

@@ -123,7 +123,10 @@ def resume_run(
             write_start(run.folder, config, run.data)
         if _is_done(snapshot, config.recipe):
             return None
-        model = initial_model(config.model, run.data, config.recipe, config.seed)
+        if snapshot is None:
+            model: LatentModel = initial_model(config.model, run.data, config.recipe, config.seed)
+        else:
+            model = snapshot.arrays.state.model
         job = _Job(run.folder, config, run.data, model)
         return _train(job, snapshot, options or RunOptions())
 

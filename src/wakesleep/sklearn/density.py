@@ -206,12 +206,12 @@ class HelmholtzMachineDensity(
     def transform(self, X: Any) -> Floats:
         """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`.
 
-        A model without latents gives the bits of the columns themselves, one per level or bin,
-        with probabilities where a cell is missing.
+        An RBM's hidden units come last; of a plain RBM they are all, P(h = 1 | x) exactly.
+        A model without latents gives the columns' bits, with probabilities where a cell is missing.
         """
         check_is_fitted(self)
         rows, _ = self._rows(read_x(self, X, self.binarize, reset=False))
-        if self.model_.latent_sizes:
+        if self.model_.hidden_sizes:
             return self._infer(rows).means
         key = jax.random.key(self.seed_)
         return visible_means(self._table_model, rows, self.inference_samples, key)
@@ -272,7 +272,7 @@ class HelmholtzMachineDensity(
 
     @property
     def _n_features_out(self) -> int:
-        latents = sum(self.model_.latent_sizes)
+        latents = sum(self.model_.hidden_sizes)
         # A mixture's means have its components' probabilities in front.
         components = len(getattr(self.model_, "components", ()))
         return latents + components if latents else self.schema_.units

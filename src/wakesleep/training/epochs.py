@@ -20,12 +20,15 @@ class EpochScores:
         averaged: that of the averaged ones, where there are any.
         learning_rate: of the last step.
         steps: that were taken.
+        log_normaliser: log Z of an undirected top at the epoch's end, 0 for any other. The sums
+            were taken without it.
     """
 
     raw: float | None
     averaged: float | None
     learning_rate: float
     steps: int
+    log_normaliser: float = 0.0
 
 
 def choose_best(
@@ -50,14 +53,14 @@ def epoch_record(position: Position, sums: Metrics, scores: EpochScores, best: B
     return EpochRecord(
         epoch=position.epoch + 1,
         phase=position.phase + 1,
-        train_ll=mean.info.log_likelihood,
-        train_bound=mean.info.bound,
+        train_ll=mean.info.log_likelihood - scores.log_normaliser,
+        train_bound=mean.info.bound - scores.log_normaliser,
         valid_ll=scores.raw,
         valid_ll_average=scores.averaged,
         best=best.epoch == position.epoch,
         effective_samples=mean.info.effective_samples,
         largest_weight=mean.info.largest_weight,
-        kl=mean.info.kl,
+        kl=(*mean.info.kl[:-1], *(top + scores.log_normaliser for top in mean.info.kl[-1:])),
         gradient_norm_p=mean.gradient_norm_p,
         gradient_norm_q=mean.gradient_norm_q,
         learning_rate=scores.learning_rate,

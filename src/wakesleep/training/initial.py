@@ -30,6 +30,12 @@ def initial_model(
         groups=data.groups,
         masked=data.masked,
     )
-    if init == "paper" or isinstance(data.train, ArrayRows):
-        return model
-    return model.with_visible_mean(jnp.asarray(data.train.smoothed_mean(), jnp.float32))
+    if init != "paper" and not isinstance(data.train, ArrayRows):
+        mean = jnp.asarray(data.train.smoothed_mean(), jnp.float32)
+        model = model.with_visible_mean(mean)
+    if recipe and recipe.pretrain:
+        # Pretraining is a training of its own, and every training begins here.
+        from wakesleep.training.pretraining import pretrained
+
+        model = pretrained(model, data, recipe, seed)
+    return model

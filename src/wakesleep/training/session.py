@@ -12,6 +12,7 @@ import numpy as np
 
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
+from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import check_rows, decoder_of
 from wakesleep.models import LatentModel, Mixture, TableModel
 from wakesleep.recipe import Recipe
@@ -177,7 +178,8 @@ class _Session:
                 arrays = Arrays(state, before.arrays.best, sums)
                 elapsed = before.seconds + time.perf_counter() - began
                 return Snapshot(arrays, replace(position, step=done), before.best, elapsed)
-        scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps)
+        log_z = quick_log_normaliser(state.model, validation_key(self.seed))
+        scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
         return self.end_epoch(before, Arrays(state, before.arrays.best, sums), scores, began)
 
     def run_block(

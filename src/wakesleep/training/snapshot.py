@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from wakesleep.data import Table
+from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models.base import LatentModel
 from wakesleep.recipe import Recipe
@@ -106,6 +107,7 @@ def start_optimiser(model: LatentModel, phase: Recipe) -> PyTree:
 
 def start_estimator(model: LatentModel, phase: Recipe, rows: int, seed: int, number: int) -> PyTree:
     """The estimator's state at a phase's start."""
+    check_normalises(phase.estimator, model)
     key = jax.random.fold_in(jax.random.fold_in(training_key(seed), ESTIMATOR_START), number)
     return phase.estimator.init(model, rows, key)
 
