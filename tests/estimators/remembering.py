@@ -14,7 +14,7 @@ import optax
 from jax import lax
 
 from wakesleep.estimators import ESTIMATORS, Estimator, Step, summarise
-from wakesleep.options import Fraction, Number, Whole, check_declared
+from wakesleep.options import Fraction, Number, Whole
 
 NAME = "remembering"
 
@@ -31,9 +31,6 @@ class Remembering(Estimator):
     samples: Annotated[int, Whole(least=1)] = 5
     rate: Annotated[float, Number(above=0)] = 1e-2
     forget: Annotated[float, Fraction()] = 0.9
-
-    def __post_init__(self):
-        check_declared(self)
 
     def init(self, model, rows, key):
         weights = 1e-3 * jax.random.normal(key, (model.features,))

@@ -8,7 +8,7 @@ from wakesleep.data import Dataset, MaskedBits, PackedBits
 from wakesleep.estimators import ESTIMATORS
 
 GROUPS = (3, 1, 2, 1)
-WHOLE_ROWS_ONLY = {"disarm", "jsa"}
+WHOLE_ROWS_ONLY = {"disarm", "jsa", "refined"}
 
 
 @pytest.fixture(scope="module")

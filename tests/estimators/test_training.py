@@ -21,7 +21,8 @@ from wakesleep.runs.checkpoints import latest_checkpoint, load_checkpoint
 from wakesleep.runs.folder import RunFolder
 from wakesleep.training.events import EpochDone
 
-NAMES = ("wake_sleep", "nvil", "rloo", "disarm", "vimco", "ovis", "tvo", "jsa")
+NAMES = ("refined", "wake_sleep", "nvil", "rloo", "disarm", "vimco", "ovis", "tvo", "jsa")
+MACHINES_ONLY = ("refined", "disarm")
 MODEL = "sbn/sbn 10-20"
 
 
@@ -81,13 +82,13 @@ def test_one_sample_is_refused_where_samples_are_compared(name):
     ("table", "message"),
     [
         ({"name": "ovis", "gamma": 1.5}, "gamma must be from 0 to 1, not 1.5"),
-        ({"name": "ovis", "gamma": -1}, "gamma must be 0 or more, not -1"),
+        ({"name": "ovis", "gamma": -1}, "gamma must be from 0 to 1, not -1"),
         ({"name": "tvo", "beta_min": 1.0}, "beta_min must be more than 0 and below 1, not 1.0"),
         ({"name": "tvo", "partitions": 0}, "partitions must be 1 or more, not 0"),
         ({"name": "vimco", "baseline": "none"}, "baseline must be one of geometric, arithmetic"),
         ({"name": "nvil", "forget": 1.0}, "forget must be at least 0 and below 1, not 1.0"),
         ({"name": "jsa", "samples": 0}, "samples must be 1 or more, not 0"),
-        ({"name": "disarm", "samples": 3}, "an even number, not 3"),
+        ({"name": "disarm", "samples": 3}, "samples must be an even number, not 3"),
         ({"name": "wake_sleep", "wake_q": 1}, "'wake_sleep' has no option 'wake_q'"),
     ],
 )
@@ -140,7 +141,7 @@ def some_rows(key, count=20):
     return mixture().dream(key, count)[0]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "disarm"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in MACHINES_ONLY])
 def test_models_given_as_functions_are_served_too(name, key):
     estimator = create_estimator(name)
     model, x = mixture(), some_rows(key)
@@ -186,6 +187,7 @@ def test_jsa_needs_a_model_that_scores_what_it_remembers(key):
         create_estimator("jsa").init(Unscored(mixture()), 20, key)
 
 
-def test_disarm_refuses_a_model_given_as_functions(key):
-    with pytest.raises(UsageError, match="'disarm' needs a Helmholtz machine"):
-        create_estimator("disarm").init(mixture(), 20, key)
+@pytest.mark.parametrize("name", MACHINES_ONLY)
+def test_a_model_given_as_functions_is_refused_where_units_are_asked_for(name, key):
+    with pytest.raises(UsageError, match=f"'{name}' .* Helmholtz machine"):
+        create_estimator(name).init(mixture(), 20, key)

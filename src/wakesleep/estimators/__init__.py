@@ -10,15 +10,17 @@ from wakesleep.estimators.disarm import DisARM
 from wakesleep.estimators.jsa import JSA
 from wakesleep.estimators.nvil import NVIL
 from wakesleep.estimators.ovis import OVIS
+from wakesleep.estimators.refined import Refined
 from wakesleep.estimators.reweighted import Reweighted
 from wakesleep.estimators.rloo import RLOO
 from wakesleep.estimators.tvo import TVO
 from wakesleep.estimators.vimco import VIMCO
 from wakesleep.estimators.wake_sleep import WakeSleep
-from wakesleep.options import check_option, declared, unknown_option
+from wakesleep.options import unknown_option
 
 ESTIMATORS: dict[str, type[Estimator]] = {
     "reweighted": Reweighted,
+    "refined": Refined,
     "wake_sleep": WakeSleep,
     "nvil": NVIL,
     "rloo": RLOO,
@@ -45,12 +47,9 @@ def create_estimator(options: str | Mapping[str, Any], base: Estimator | None = 
         raise UsageError(f"unknown estimator '{name}'; valid: {', '.join(ESTIMATORS)}")
     kind = ESTIMATORS[name]
     valid = [field.name for field in dataclasses.fields(kind)]
-    rules = declared(kind)
-    for option, value in chosen.items():
+    for option in chosen:
         if option not in valid:
             raise unknown_option(f"estimator '{name}'", option, valid)
-        if option in rules:
-            check_option(option, value, rules[option])
     return dataclasses.replace(base, **chosen) if type(base) is kind else kind(**chosen)
 
 
@@ -79,6 +78,7 @@ __all__ = [
     "DisARM",
     "Estimator",
     "Info",
+    "Refined",
     "Reweighted",
     "Step",
     "WakeSleep",

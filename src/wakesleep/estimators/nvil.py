@@ -15,7 +15,7 @@ from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import Draw, LatentModel, Terms
 from wakesleep.models.helmholtz import HelmholtzMachine
-from wakesleep.options import Fraction, Number, Whole, check_declared
+from wakesleep.options import Fraction, Number, Whole
 
 
 class Baseline(NamedTuple):
@@ -82,9 +82,6 @@ class NVIL(Estimator):
     units: Annotated[int, Whole(least=1)] = 100
     baseline_rate: Annotated[float, Number(above=0)] = 1e-3
     forget: Annotated[float | int, Fraction()] = 0.8
-
-    def __post_init__(self) -> None:
-        check_declared(self)
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> NVILState:
         """Baselines that guess 0, and no running numbers yet."""

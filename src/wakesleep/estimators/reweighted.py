@@ -5,15 +5,12 @@ from typing import Annotated
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep import importance
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
-from wakesleep.estimators.weighted import sleep_objective
-from wakesleep.models.base import Draw, LatentModel
-from wakesleep.options import Number, Whole, check_declared
+from wakesleep.estimators.weighted import sleep_objective, wake_objective
+from wakesleep.models.base import LatentModel
+from wakesleep.options import Number, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,21 +38,13 @@ class Reweighted(Estimator):
     sleep_q: Annotated[float | int, Number()] = 1.0
     dreams: Annotated[int, Whole(least=1)] = 1
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
-    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: a step needs no memory of the ones before."""
-        del model, rows, key
-        return ()
-
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
         wake_key, sleep_key = jax.random.split(key)
 
         def surrogate(model: LatentModel) -> tuple[Float[Array, ""], Info]:
             drawn = model.draw(wake_key, batch.x, self.samples)
-            objective = self._wake(drawn)
+            objective = wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q)
             if self.sleep_q:
                 count = batch.rows.shape[0] * self.dreams
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
@@ -64,12 +53,3 @@ class Reweighted(Estimator):
 
         gradients, info = eqx.filter_grad(surrogate, has_aux=True)(model)
         return Step(gradients, state, info)
-
-    def _wake(self, drawn: Draw) -> Float[Array, ""]:
-        weights = importance.normalise(lax.stop_gradient(drawn.log_weights))
-        objective = jnp.zeros(())
-        if self.wake_p:
-            objective += self.wake_p * (weights * drawn.log_p).sum(-1).mean()
-        if self.wake_q:
-            objective += self.wake_q * (weights * drawn.log_q).sum(-1).mean()
-        return objective
