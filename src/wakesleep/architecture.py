@@ -7,6 +7,7 @@ the last is next to the data. `P` alone is a model without latents, as `ar_sbn` 
 the order of sizes is reversed: layers and latents everywhere else run from the data upwards.
 """
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -32,9 +33,12 @@ from wakesleep.layers import (
     with_emission,
 )
 from wakesleep.layers.base import Options
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, EoNADE, EoNADESpec, HelmholtzMachine
+from wakesleep.options import unknown_option
 
 EXAMPLE = "'sbn/nade 10-200-200' or 'nade(hidden=100)/sbn 50'"
+EONADE = "eonade"
+"""The kind that is no layer but a model of its own; see `EoNADESpec` for its options."""
 MOST_UNITS = 10**9
 """In one layer; a larger number is a slip of the hand, or not of this world."""
 
@@ -92,7 +96,7 @@ def _join(specs: Sequence[LayerSpec]) -> str:
     return "|".join(map(str, named))
 
 
-def parse(text: str) -> Architecture:
+def parse(text: str) -> Architecture | EoNADESpec:
     """Read the paper's notation, case-insensitively; `ar-sbn` and `ar_sbn` are the same.
 
     Options follow a kind in brackets: `nade(hidden=100)`, `sbn(units=200, nonlinearity=relu)`.
@@ -103,24 +107,38 @@ def parse(text: str) -> Architecture:
     ['nade(hidden=9)', 'sbn', 'sbn']
     """
     if re.fullmatch(r"\s*[\w-]*[a-z_][\w-]*\s*(\([^/]*\))?\s*", text.lower()):
-        return Architecture((_parse_layer(text.lower()),), (), ())
+        kind, options = _parse_kind(text.lower())
+        if kind == EONADE:
+            return _eonade(options)
+        return Architecture((LayerSpec(kind, options),), (), ())
     parts = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
     if not parts:
         raise UsageError(
             f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}, "
             "or P alone for a model without latents"
         )
-    p, q = (tuple(map(_parse_layer, part.split("|"))) for part in parts.groups()[:2])
+    p, q = (
+        tuple(LayerSpec(*_parse_kind(kind)) for kind in part.split("|"))
+        for part in parts.groups()[:2]
+    )
     return Architecture(p, q, _parse_sizes(parts[3], text))
 
 
-def _parse_layer(text: str) -> LayerSpec:
+def _eonade(options: dict[str, Any]) -> EoNADESpec:
+    valid = [field.name for field in dataclasses.fields(EoNADESpec)]
+    for name in options:
+        if name not in valid:
+            raise unknown_option("an eonade", name, valid)
+    return EoNADESpec(**options)
+
+
+def _parse_kind(text: str) -> tuple[str, dict[str, Any]]:
     parts = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
     if not parts:
         raise UsageError(f"layer '{text}' is not a kind with options in brackets, as in {EXAMPLE}")
     kind = parts[1].replace("-", "_")
     options = dict(_parse_option(part) for part in (parts[2] or "").split(",") if part.strip())
-    return LayerSpec(kind, options)
+    return kind, options
 
 
 def _parse_option(text: str) -> tuple[str, int | float | str]:
@@ -148,15 +166,15 @@ def _parse_sizes(text: str, whole: str) -> tuple[int, ...]:
 
 
 def build(
-    architecture: str | Architecture,
+    architecture: str | Architecture | EoNADESpec,
     features: int,
     *,
     key: Key[Array, ""],
     init: str = "default",
     groups: Sequence[int] | None = None,
     masked: bool = False,
-) -> HelmholtzMachine:
-    """A machine with initial parameters.
+) -> BitModel:
+    """A model with initial parameters.
 
     Args:
         architecture: in the paper's notation, for example `"sbn/nade 10-200-200"`, or a spec
@@ -177,6 +195,8 @@ def build(
         raise UsageError(f"a machine needs at least one visible unit, not {features}")
     start = initialisation(init)
     emission = emission_of(None if groups is None else tuple(groups), features)
+    if isinstance(plan, EoNADESpec):
+        return EoNADE.create(key, features, start, emission, plan)
     seen = len(emission.group_sizes or range(features)) if masked else 0
     sizes = (features, *plan.latent_sizes)
     below = (features + seen, *plan.latent_sizes[:-1])
@@ -199,9 +219,13 @@ def _with_constant_bias(layer: Layer, bias: float) -> Layer:
     return layer.with_bias(jnp.full(layer.size, bias, jnp.float32))
 
 
-def describe(machine: HelmholtzMachine) -> str:
-    """The shortest notation that `build` would make a machine of the same shape from."""
-    return str(Architecture(_specs(machine.p), _specs(machine.q), machine.latent_sizes))
+def describe(model: BitModel) -> str:
+    """The shortest notation that `build` would make a model of the same shape from."""
+    if isinstance(model, EoNADE):
+        return str(model.spec)
+    if not isinstance(model, HelmholtzMachine):
+        raise UsageError(f"a {type(model).__name__} has no architecture string")
+    return str(Architecture(_specs(model.p), _specs(model.q), model.latent_sizes))
 
 
 def _specs(layers: tuple[Layer, ...]) -> tuple[LayerSpec, ...]:

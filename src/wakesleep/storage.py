@@ -4,6 +4,7 @@ Nothing here can execute what a file says: arrays are numbers, the header is JSO
 shapes a file must have are worked out from the layers it lists before it is believed.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from wakesleep.architecture import MOST_UNITS, build, describe, parse
+from wakesleep.architecture import MOST_UNITS, Architecture, build, describe, parse
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
 from wakesleep.layers import (
@@ -29,7 +30,7 @@ from wakesleep.layers import (
     spec_of,
     with_emission,
 )
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, EoNADE, EoNADESpec, HelmholtzMachine, LatentModel
 from wakesleep.options import Whole
 
 FORMAT = 2
@@ -37,6 +38,7 @@ READABLE = (1, 2)
 """Format 1 has an architecture string and the number of features in place of the layers."""
 
 MOST_LAYERS = 1000
+EONADE_OPTIONS = [field.name for field in dataclasses.fields(EoNADESpec)]
 _HEADER = "wakesleep"
 
 
@@ -136,10 +138,10 @@ def _halved(leaf: Any) -> Any:
     return leaf.astype(np.float16) if getattr(leaf, "dtype", None) == np.float32 else leaf
 
 
-def load_model(path: str | Path) -> HelmholtzMachine:
-    """Read a Helmholtz machine written by `save_model`."""
+def load_model(path: str | Path) -> BitModel:
+    """Read a Helmholtz machine or an EoNADE written by `save_model`."""
     header = read_header(Path(path))
-    model: HelmholtzMachine = load_arrays(Path(path), model_shapes(header, Path(path)))
+    model: BitModel = load_arrays(Path(path), model_shapes(header, Path(path)))
     return model
 
 
@@ -149,11 +151,15 @@ def model_header(model: LatentModel) -> dict[str, Any]:
     Of a model that is not made of layers it names the class; its arrays can be read by
     `load_arrays` into such a model.
     """
-    if not isinstance(model, HelmholtzMachine):
+    parts: dict[str, Any]
+    if isinstance(model, EoNADE):
+        parts = {"eonade": dataclasses.asdict(model.spec)}
+    elif isinstance(model, HelmholtzMachine):
+        parts = {"layers": {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}}
+    else:
         return {"model": type(model).__name__}
-    layers = {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}
-    header = {"architecture": describe(model), "features": model.features, "layers": layers}
-    sizes = model.p[0].emission.group_sizes
+    header = {"architecture": describe(model), "features": model.features, **parts}
+    sizes = model.visible_emission.group_sizes
     return header if sizes is None else {**header, "groups": list(sizes)}
 
 
@@ -167,10 +173,10 @@ def _record(layer: Layer) -> dict[str, Any]:
     }
 
 
-def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
-    """The machine a header describes, shapes in place of arrays.
+def model_shapes(header: Mapping[str, Any], path: Path) -> BitModel:
+    """The model a header describes, shapes in place of arrays.
 
-    A header is believed in nothing: whatever it says, this takes no memory and gives a machine
+    A header is believed in nothing: whatever it says, this takes no memory and gives a model
     or a `DataError`.
     """
     if "model" in header and "layers" not in header:
@@ -181,6 +187,8 @@ def model_shapes(header: Mapping[str, Any], path: Path) -> HelmholtzMachine:
     try:
         if header.get("format") == 1:
             return _named_machine(header.get("architecture"), header.get("features"))
+        if "eonade" in header:
+            return _eonade(header["eonade"], header.get("features"), header.get("groups"))
         return _listed_machine(header.get("layers"), header.get("groups"))
     except ValueError as error:
         raise DataError(f"{path} holds no model: {_shortened(error)}") from None
@@ -191,15 +199,30 @@ def _shortened(text: object) -> str:
     return " ".join(str(text).split())[:300]
 
 
-def _named_machine(architecture: Any, features: Any) -> HelmholtzMachine:
+def _eonade(options: Any, features: Any, groups: Any) -> EoNADE:
+    if not (isinstance(options, dict) and options.keys() <= set(EONADE_OPTIONS)):
+        raise UsageError(f"its eonade is not a table of {', '.join(EONADE_OPTIONS)}")
+    _check_numbers(options)
+    spec = EoNADESpec(**options)
+    _check_depth(spec.layers)
+    _check_count("features", features, least=1)
+    emission = emission_of(_checked_groups(groups, features), features)
+    start, key = initialisation("default"), jax.random.key(0)
+    model: EoNADE = jax.eval_shape(lambda: EoNADE.create(key, features, start, emission, spec))
+    return model
+
+
+def _named_machine(architecture: Any, features: Any) -> BitModel:
     if not isinstance(architecture, str):
         raise UsageError("its header names no architecture")
     _check_count("features", features, least=1)
     plan = parse(architecture)
+    if not isinstance(plan, Architecture):
+        raise UsageError(f"format 1 has no {architecture}")
     _check_depth(len(plan.p))
     for spec in (*plan.p, *plan.q):
         _check_numbers(spec.options)
-    machine: HelmholtzMachine = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
+    machine: BitModel = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
     return machine
 
 

@@ -9,6 +9,7 @@ from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.disarm import DisARM
 from wakesleep.estimators.jsa import JSA
 from wakesleep.estimators.nvil import NVIL
+from wakesleep.estimators.order_agnostic import OrderAgnostic
 from wakesleep.estimators.ovis import OVIS
 from wakesleep.estimators.refined import Refined
 from wakesleep.estimators.reweighted import Reweighted
@@ -29,6 +30,7 @@ ESTIMATORS: dict[str, type[Estimator]] = {
     "ovis": OVIS,
     "tvo": TVO,
     "jsa": JSA,
+    "order_agnostic": OrderAgnostic,
 }
 """Every estimator a recipe can name."""
 
@@ -78,6 +80,7 @@ __all__ = [
     "DisARM",
     "Estimator",
     "Info",
+    "OrderAgnostic",
     "Refined",
     "Reweighted",
     "Step",

@@ -19,7 +19,7 @@ from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.rows import checked_rows, examples
-from wakesleep.models import HelmholtzMachine, LatentModel, Masked
+from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked
 
 METHODS = ("importance", "exact")
 
@@ -50,7 +50,7 @@ def log_likelihood(
             SMC run scores counts as one).
         key: the randomness; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small Helmholtz
-            machine. A machine without latents is always exact.
+            machine. A machine without latents and an EoNADE are always exact.
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
             are credibly below this many nats, instead of always drawing K samples; in a
             Helmholtz machine, a row whose weights are too uneven for that goes on with SMC
@@ -92,14 +92,15 @@ def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
     """The way to evaluate the model on examples like `x`, a tree of arrays `[1, ...]`."""
     samples, key, method, tolerance = options
     masked = isinstance(x, Masked)
+    whole = model.exact_samples(masked=masked) if isinstance(model, BitModel) else None
+    if isinstance(model, BitModel) and whole is not None:
+        return FullyVisible(model, Widths.of(model, x), whole)
     if isinstance(model, HelmholtzMachine):
         if masked and method == "exact" and not model.p[0].factorial:
             raise UsageError(
                 "method 'exact' cannot sum over the missing cells of an autoregressive layer: use "
                 "method 'importance'"
             )
-        if not model.latent_sizes and not (masked and not model.p[0].factorial):
-            return FullyVisible(model, Widths.of(model, x))
         if method == "exact":
             return Enumeration.of(model)
     assert key is not None
@@ -113,7 +114,7 @@ def _check_options(options: _Options, model: LatentModel) -> None:
     samples, key, method, tolerance = options
     if method not in METHODS:
         raise UsageError(f"method '{method}' is unknown; valid: {', '.join(METHODS)}")
-    if method == "exact" and not isinstance(model, HelmholtzMachine):
+    if method == "exact" and not isinstance(model, BitModel):
         raise UsageError(
             "method 'exact' lists the latent states of a Helmholtz machine, which this model is "
             "not: use method 'importance'"

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Key
 from wakesleep import importance
 from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.blocks import Block, Blocks, Progress
+from wakesleep.inference.exact_imputation import ExactImputer
 from wakesleep.inference.moves import Moved, Target, move
 from wakesleep.inference.population import (
     Particles,
@@ -22,7 +23,7 @@ from wakesleep.inference.population import (
 )
 from wakesleep.inference.resampling import multinomial, take
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, LatentModel
 
 LARGEST_ARRAY = 1 << 26
 """Bytes of a block's widest array."""
@@ -39,7 +40,7 @@ class Imputation:
     """Rows whose missing bits were drawn and averaged.
 
     A row without missing bits costs nothing: it is returned as it is, and what is said of its
-    samples is nan.
+    samples is nan. So it is of rows that an EoNADE imputed, which has none to weigh.
 
     Attributes:
         draws: imputed rows, `[N, draws, D]`, uint8; observed bits as they were.
@@ -99,7 +100,7 @@ def impute(
     depend on the key and on the rows with missing bits, not on those without.
 
     Args:
-        model: a Helmholtz machine.
+        model: a Helmholtz machine; or an EoNADE, which needs neither samples nor moves.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the imputations considered for each row.
@@ -117,17 +118,21 @@ def impute(
     """
     options = _Options(samples, draws, moves, threshold)
     _check_options(options)
-    if not isinstance(model, HelmholtzMachine):
-        raise UsageError("impute is for Helmholtz machines, which this model is not")
-    if not model.latent_sizes:
+    if not isinstance(model, HelmholtzMachine | EoNADE):
+        raise UsageError("impute is for Helmholtz machines and EoNADEs, which this model is not")
+    if isinstance(model, HelmholtzMachine) and not model.latent_sizes:
         raise UsageError("a model without latents has no q to impute missing bits with")
     bits, mask = _checked(model, x, missing)
     result = _as_observed(bits, draws)
     partial = np.flatnonzero(mask.any(axis=1))
     if len(partial):
         blocks = Blocks(len(partial), _block_rows(model, samples, len(partial)))
-        table = _Table(model, bits[partial], mask[partial])
-        imputed = blocks.map(lambda block: table.impute(block, key, options), progress)
+        table: ExactImputer | _Table
+        if isinstance(model, EoNADE):
+            table = ExactImputer(model, bits[partial], mask[partial], draws)
+        else:
+            table = _Table(model, bits[partial], mask[partial], options)
+        imputed = blocks.map(lambda block: table.impute(block, key), progress)
         for name, values in imputed.items():
             getattr(result, name)[partial] = values
     return result
@@ -139,9 +144,11 @@ class _Table(NamedTuple):
     model: HelmholtzMachine
     bits: npt.NDArray[np.uint8]
     missing: npt.NDArray[np.bool_]
+    options: _Options
 
-    def impute(self, block: Block, key: Key[Array, ""], options: _Options) -> dict[str, Any]:
+    def impute(self, block: Block, key: Key[Array, ""]) -> dict[str, Any]:
         """A block's fields of an `Imputation`."""
+        options = self.options
         key_propose, key_move = jax.random.split(jax.random.fold_in(key, block.number))
         x = jnp.asarray(self.bits[block.filled], jnp.float32)
         missing = jnp.asarray(self.missing[block.filled])
@@ -224,8 +231,8 @@ def _move(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int
     return move(target, key, particles, sweeps)
 
 
-def _block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
-    widest = max(model.features, *model.latent_sizes)
+def _block_rows(model: BitModel, samples: int, rows: int) -> int:
+    widest = max(model.features, *model.latent_sizes, 1)
     return max(1, min(rows, LARGEST_ARRAY // (4 * samples * widest)))
 
 
@@ -242,7 +249,7 @@ def _check_options(options: _Options) -> None:
 
 
 def _checked(
-    model: HelmholtzMachine, x: Any, missing: Any
+    model: BitModel, x: Any, missing: Any
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
     """Observed bits, 0 in place of the missing ones, and which are missing."""
     values = np.asarray(x)

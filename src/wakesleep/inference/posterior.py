@@ -20,7 +20,7 @@ from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.inference.rows import Decoder, decoder_of
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel
 
 ROWS_PER_CALL = 512
 """The one height that is compiled; a call computes only as many of its rows as are real."""
@@ -40,14 +40,13 @@ class Inferred(NamedTuple):
 
 
 def infer_rows(
-    model: HelmholtzMachine, bits: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
+    model: BitModel, bits: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
 ) -> Inferred:
     """Weigh K samples of q for every row; without latents log p(x) is exact.
 
     Where cells are missing, it is log p of those that were observed.
     """
-    if not model.latent_sizes and (model.p[0].factorial or not isinstance(bits, MaskedBits)):
-        samples = 1
+    samples = model.exact_samples(masked=isinstance(bits, MaskedBits)) or samples
 
     def infer(block: Block) -> tuple[Array, Array]:
         return _infer_block(model, _block_of(bits, block), samples, key, decoder_of(bits))
@@ -74,7 +73,7 @@ def _block_of(bits: PackedBits | MaskedBits, block: Block) -> _Rows:
 
 @eqx.filter_jit
 def _infer_block(
-    model: HelmholtzMachine, rows: _Rows, samples: int, key: Key[Array, ""], decode: Decoder
+    model: BitModel, rows: _Rows, samples: int, key: Key[Array, ""], decode: Decoder
 ) -> tuple[Float[Array, " R"], Float[Array, "R H"]]:
     def infer(i: Array, inferred: tuple[Array, Array]) -> tuple[Array, Array]:
         values, means = inferred
@@ -89,7 +88,7 @@ def _infer_block(
 
 
 def _infer_one(
-    model: HelmholtzMachine, x: Any, samples: int, key: Key[Array, ""]
+    model: BitModel, x: Any, samples: int, key: Key[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, " H"]]:
     """`x` is one example, `[1, ...]`."""
     drawn = model.draw(key, x, samples)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, UInt8
 from wakesleep.data import ArrayRows, MaskedBits, PackedBits, Table, as_bits, check_width
 from wakesleep.data.checks import check_shape
 from wakesleep.errors import DataError, UsageError, WakesleepError
-from wakesleep.models import HelmholtzMachine, LatentModel, Masked
+from wakesleep.models import BitModel, LatentModel, Masked
 
 Rows = PackedBits | MaskedBits | ArrayRows
 """Tables whose rows are the same in every epoch."""
@@ -82,9 +82,9 @@ def examples(rows: Table, indices: npt.NDArray[np.integer]) -> Any:
 
 def check_rows(model: LatentModel, table: Table, name: str) -> None:
     """Refuse rows that a model cannot take, with a sentence that names the table."""
-    if isinstance(model, HelmholtzMachine):
+    if isinstance(model, BitModel):
         if isinstance(table, ArrayRows):
-            raise UsageError(f"{name} holds arrays, but a Helmholtz machine takes tables of bits")
+            raise UsageError(f"{name} holds arrays, but this model takes tables of bits")
         check_width(table, model.features, name)
         if isinstance(table, MaskedBits) and table.groups != model.groups:
             raise DataError(
@@ -101,7 +101,7 @@ def _listed(groups: tuple[int, ...]) -> str:
 def checked_rows(model: LatentModel, data: Any) -> Rows:
     """The data as rows fit for the model, whose parameters must all be finite."""
     rows: Rows
-    if isinstance(model, HelmholtzMachine):
+    if isinstance(model, BitModel):
         rows = data if isinstance(data, MaskedBits) else as_bits(data, "data")
         check_shape(rows.shape, "data")
         check_rows(model, rows, "data")

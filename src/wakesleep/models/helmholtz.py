@@ -5,22 +5,20 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Key, PyTree, UInt8
+from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep.layers import Layer
-from wakesleep.models.base import Draw, LatentModel, Terms
+from wakesleep.layers import Emission, Layer
+from wakesleep.models.base import Draw, Terms
+from wakesleep.models.bit_model import BitModel, Visible
 from wakesleep.models.masked import Masked
 
 Latents = tuple[Float[Array, "... _"], ...]
-Visible = Float[Array, "... D"] | Masked
-"""An example's bits, or those that were observed with the mask that says which."""
 
 UNOBSERVED = 2**31 - 1
 """Folded into a draw's key for the visible groups that were not observed."""
 
 
-class HelmholtzMachine(LatentModel):
+class HelmholtzMachine(BitModel):
     """p(x, h) = p₀(x | h₁) p₁(h₁ | h₂) ⋯ p_L(h_L)  and  q(h | x) = q₁(h₁ | x) ⋯ q_L(h_L | h_{L−1}).
 
     Both tuples run from the data upwards: `p[0]` generates x, `p[-1]` is the top layer, and
@@ -56,14 +54,14 @@ class HelmholtzMachine(LatentModel):
         return tuple(layer.size for layer in self.p[1:])
 
     @property
-    def groups(self) -> tuple[int, ...]:
-        """The sizes of the groups of visible units; a bit by itself is a group of one."""
-        return self.p[0].emission.group_sizes or (1,) * self.features
+    def visible_emission(self) -> Emission:
+        """That of p's layer next to the data."""
+        return self.p[0].emission
 
-    @property
-    def groups_count(self) -> int:
-        """G, how many groups there are."""
-        return len(self.p[0].emission.group_sizes or range(self.features))
+    def exact_samples(self, *, masked: bool) -> int | None:
+        """One without latents, where nothing is drawn for missing cells either."""
+        drawn = masked and not self.p[0].factorial
+        return None if self.latent_sizes or drawn else 1
 
     @property
     def sees_mask(self) -> bool:
@@ -186,22 +184,6 @@ class HelmholtzMachine(LatentModel):
         return sum(self.log_q_terms(h, x), start=jnp.zeros(()))
 
     def with_visible_mean(self, mean: Float[Array, " D"]) -> "HelmholtzMachine":
-        """The same machine with p's visible bias at the log-odds of the data's mean.
-
-        The mean should be smoothed: a column that is always 0 would give −∞.
-        """
+        """The bias of p's layer next to the data."""
         bias = self.p[0].emission.bias_for(mean)
         return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(bias))
-
-
-def sample(model: HelmholtzMachine, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
-    """Draw n vectors of bits from the model."""
-    x, _ = eqx.filter_jit(HelmholtzMachine.dream)(model, key, n)
-    return np.asarray(x, np.uint8)
-
-
-def sample_means(
-    model: HelmholtzMachine, n: int, *, key: Key[Array, ""]
-) -> Float[np.ndarray, "n D"]:
-    """The probabilities that the bits of n samples are drawn with, as the paper's figures show."""
-    return np.asarray(eqx.filter_jit(HelmholtzMachine.mean_p)(model, key, n))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wakesleep.errors import UsageError
 
 if TYPE_CHECKING:
-    from wakesleep.models import HelmholtzMachine
+    from wakesleep.models import BitModel
 
 CARD_FIELDS = (
     *("experiment", "row", "model", "data", "binarisation", "nll", "interval", "samples"),
@@ -32,7 +32,7 @@ def list_pretrained() -> list[Card]:
     return sorted(cards, key=lambda card: card.name)
 
 
-def load_pretrained(name: str) -> "HelmholtzMachine":
+def load_pretrained(name: str) -> "BitModel":
     """A model that comes with the package; `wakesleep models` lists them.
 
     >>> import jax, wakesleep as ws

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from wakesleep.data import Dataset
 from wakesleep.data.hidden_halves import hidden_half
 from wakesleep.inference.imputation import impute
-from wakesleep.models import HelmholtzMachine, sample, sample_means
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, sample, sample_means
 from wakesleep.runs.config import FUNCTION
 from wakesleep.runs.fields import generative_fields, inference_fields, strongest
 from wakesleep.runs.folder import RunFolder
@@ -72,7 +72,7 @@ def diagnostics_of(run: Run) -> Diagnostics | None:
     return Diagnostics({name: np.asarray(a) for name, a in load_arrays(path, like).items()})
 
 
-def write_diagnostics(folder: RunFolder, model: HelmholtzMachine, data: Dataset) -> None:
+def write_diagnostics(folder: RunFolder, model: BitModel, data: Dataset) -> None:
     """Make the diagnostics of the model in the folder, and store them there."""
     arrays = make_diagnostics(model, data).arrays
     shapes = {name: (array.shape, array.dtype.name) for name, array in arrays.items()}
@@ -80,7 +80,7 @@ def write_diagnostics(folder: RunFolder, model: HelmholtzMachine, data: Dataset)
     save_arrays(folder.diagnostics_path, arrays, {"diagnostics": about})
 
 
-def make_diagnostics(model: HelmholtzMachine, data: Dataset) -> Diagnostics:
+def make_diagnostics(model: BitModel, data: Dataset) -> Diagnostics:
     """Everything a page shows of a machine."""
     key = jax.random.key(0)
     arrays: Named = {
@@ -88,13 +88,14 @@ def make_diagnostics(model: HelmholtzMachine, data: Dataset) -> Diagnostics:
         "samples": sample(model, SHOWN, key=key),
         "probabilities": sample_means(model, SHOWN, key=key),
     }
-    for make in (_fields, _latents, _imputations) if model.latent_sizes else ():
-        arrays |= make(model, data)
+    if isinstance(model, HelmholtzMachine) and model.latent_sizes:
+        arrays |= _fields(model) | _latents(model, data)
+    if isinstance(model, EoNADE) or model.latent_sizes:
+        arrays |= _imputations(model, data)
     return Diagnostics(arrays)
 
 
-def _fields(model: HelmholtzMachine, data: Dataset) -> Named:
-    del data
+def _fields(model: HelmholtzMachine) -> Named:
     kinds: dict[str, Callable[[HelmholtzMachine], npt.NDArray[Any]]] = {
         "fields_p": generative_fields,
         "fields_q": inference_fields,
@@ -112,7 +113,7 @@ def _latents(model: HelmholtzMachine, data: Dataset) -> Named:
     return arrays
 
 
-def _imputations(model: HelmholtzMachine, data: Dataset) -> Named:
+def _imputations(model: BitModel, data: Dataset) -> Named:
     """What the model makes of the lower half of test images, given the upper one."""
     if not (data.image_shape and len(data.test)):
         return {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from wakesleep.data import DATASETS, Dataset
 from wakesleep.errors import DataError, UsageError
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, LatentModel
 from wakesleep.runs.config import GIVEN, RunConfig
 from wakesleep.runs.data_record import DataRecord, read_record, record_data
 from wakesleep.runs.folder import RunFolder
@@ -51,9 +51,9 @@ class Run:
         return read_model(self.folder.model_path, self.template)
 
     @property
-    def machine(self) -> HelmholtzMachine:
-        """The model, for what only a Helmholtz machine can do."""
-        if not isinstance(self.model, HelmholtzMachine):
+    def machine(self) -> BitModel:
+        """The model, for what only a model of bits can do."""
+        if not isinstance(self.model, BitModel):
             raise UsageError(f"{self.path} holds a model given in Python, not a Helmholtz machine")
         return self.model
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from wakesleep.architecture import describe
 from wakesleep.errors import DataError, UsageError
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, LatentModel
 from wakesleep.runs.config import FUNCTION
 from wakesleep.storage import load_arrays, model_shapes, read_header
 
 
 def model_name(model: LatentModel) -> str:
     """What config.toml calls a model: its architecture, where it has one."""
-    return describe(model) if isinstance(model, HelmholtzMachine) else FUNCTION
+    return describe(model) if isinstance(model, BitModel) else FUNCTION
 
 
 def shapes_from(
@@ -36,7 +36,7 @@ def read_model(path: Path, template: LatentModel | None = None) -> LatentModel:
     try:
         model: LatentModel = load_arrays(path, like)
     except DataError as error:
-        if isinstance(like, HelmholtzMachine):
+        if isinstance(like, BitModel):
             raise
         raise DataError(f"{error}, or the model given to read it has other parameters") from None
     return model

@@ -10,7 +10,7 @@ from typing import Any
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
-from wakesleep.models import HelmholtzMachine, LatentModel
+from wakesleep.models import BitModel, LatentModel
 from wakesleep.recipe import Recipe
 from wakesleep.runs.checkpoints import (
     Checkpointer,
@@ -217,7 +217,7 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         progress=False,
     )
     done = options.diagnostics and result.snapshot.finished
-    if done and isinstance(result.model, HelmholtzMachine):
+    if done and isinstance(result.model, BitModel):
         write_diagnostics(job.folder, result.model, job.data)
         if job.data.schema is not None:
             write_yardstick(job.folder, result.model, job.data)

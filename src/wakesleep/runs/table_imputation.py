@@ -9,7 +9,7 @@ import numpy as np
 
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.imputation import Imputation, impute
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel
 from wakesleep.runs.new_rows import NewRows
 from wakesleep.schema import Frame, impute_missing, most_probable
 
@@ -33,7 +33,7 @@ class TableImputation:
     seed: int = 4
 
     def of(
-        self, model: HelmholtzMachine, new: NewRows, progress: Progress | None = None
+        self, model: BitModel, new: NewRows, progress: Progress | None = None
     ) -> tuple[Frame, Imputation]:
         """The table with its missing cells imputed, and what is known of the draws.
 

@@ -16,7 +16,7 @@ from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset, MaskedBits, PackedBits, as_bits
 from wakesleep.errors import DataError
 from wakesleep.inference.posterior import infer_rows
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run
 from wakesleep.runs.model_files import model_digest
@@ -51,14 +51,12 @@ class Yardstick:
         return 100 * np.searchsorted(self.scores, scores, side="right") / len(self.scores)
 
 
-def score_rows(
-    model: HelmholtzMachine, rows: Rows, log_measure: Floats, samples: int = SAMPLES
-) -> Floats:
+def score_rows(model: BitModel, rows: Rows, log_measure: Floats, samples: int = SAMPLES) -> Floats:
     """Each row's log-likelihood in the table's units; it depends on no other row."""
     return infer_rows(model, rows, samples, jax.random.key(SEED)).log_likelihood + log_measure
 
 
-def make_yardstick(model: HelmholtzMachine, data: Dataset, samples: int = SAMPLES) -> Yardstick:
+def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Yardstick:
     """Score training rows, and count their levels."""
     rows = fixed_rows(data.train)
     chosen = np.unique(np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int))
@@ -86,7 +84,7 @@ def fixed_rows(table: Any) -> Rows:
     return table if isinstance(table, MaskedBits) else as_bits(table)
 
 
-def write_yardstick(folder: RunFolder, model: HelmholtzMachine, data: Dataset) -> Yardstick:
+def write_yardstick(folder: RunFolder, model: BitModel, data: Dataset) -> Yardstick:
     """Make the yardstick of the model in the folder, and keep it there."""
     made = make_yardstick(model, data)
     values = {

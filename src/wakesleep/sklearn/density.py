@@ -21,7 +21,7 @@ from wakesleep.data import Dataset, PackedBits, as_bits
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import impute
 from wakesleep.inference.posterior import Inferred, infer_rows
-from wakesleep.models import HelmholtzMachine, sample
+from wakesleep.models import BitModel, sample
 from wakesleep.recipe import Recipe
 from wakesleep.training import FitResult, first_snapshot, fit, initial_model
 from wakesleep.training.snapshot import Best, Position, Snapshot
@@ -253,7 +253,7 @@ class HelmholtzMachineDensity(
             progress=bool(self.verbose),
         )
         self._snapshot = result.snapshot
-        self.model_ = cast(HelmholtzMachine, result.model)
+        self.model_ = cast(BitModel, result.model)
         self.history_ = result.history
         self.n_iter_ += len(result.history)
 

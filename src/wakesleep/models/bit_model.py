@@ -1,0 +1,84 @@
+"""Latent models of rows of bits: what tables, pictures and evaluation ask of them."""
+
+import abc
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float, Key, UInt8
+
+from wakesleep.layers.emission import Emission
+from wakesleep.models.base import LatentModel
+from wakesleep.models.masked import Masked
+
+Visible = Float[Array, "... D"] | Masked
+"""An example's bits, or those that were observed with the mask that says which."""
+
+
+class BitModel(LatentModel):
+    """A latent model whose examples are bits in groups, whole or `Masked`.
+
+    To write one: the members of a `LatentModel` and those below; h is a tuple of arrays of latent
+    units, `[B, K, H]`, with sizes as in `latent_sizes`.
+    """
+
+    @property
+    @abc.abstractmethod
+    def visible_emission(self) -> Emission:
+        """How visible units emit: each by itself, or in groups."""
+
+    @property
+    @abc.abstractmethod
+    def features(self) -> int:
+        """The number of visible units."""
+
+    @property
+    @abc.abstractmethod
+    def latent_sizes(self) -> tuple[int, ...]:
+        """The numbers of latent units, from the layer next to the data upwards."""
+
+    @abc.abstractmethod
+    def exact_samples(self, *, masked: bool) -> int | None:
+        """The K of which log p̂(x) is log p(x) itself, whatever the key; None if there is none."""
+
+    @abc.abstractmethod
+    def mean_p(self, key: Key[Array, ""], shape: int | tuple[int, ...]) -> Float[Array, "... D"]:
+        """The probabilities with which the bits of dreams are drawn."""
+
+    @abc.abstractmethod
+    def with_visible_mean(self, mean: Float[Array, " D"]) -> "BitModel":
+        """The same model with its visible bias at the log-odds of the data's mean.
+
+        The mean should be smoothed: a column that is always 0 would give −∞.
+        """
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The sizes of the groups of visible units; a bit by itself is a group of one."""
+        return self.visible_emission.group_sizes or (1,) * self.features
+
+    @property
+    def groups_count(self) -> int:
+        """G, how many groups there are."""
+        return len(self.visible_emission.group_sizes or range(self.features))
+
+
+def sample(model: BitModel, n: int, *, key: Key[Array, ""]) -> UInt8[np.ndarray, "n D"]:
+    """Draw n vectors of bits from the model."""
+    x, _ = _dream(model, key, n)
+    return np.asarray(x, np.uint8)
+
+
+def sample_means(model: BitModel, n: int, *, key: Key[Array, ""]) -> Float[np.ndarray, "n D"]:
+    """The probabilities that the bits of n samples are drawn with, as the paper's figures show."""
+    return np.asarray(_mean_p(model, key, n))
+
+
+@eqx.filter_jit
+def _dream(model: BitModel, key: Key[Array, ""], n: int) -> tuple[Array, tuple[Array, ...]]:
+    x, h = model.dream(key, n)
+    return x, h
+
+
+@eqx.filter_jit
+def _mean_p(model: BitModel, key: Key[Array, ""], n: int) -> Array:
+    return model.mean_p(key, n)
