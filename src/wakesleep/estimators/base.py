@@ -94,6 +94,10 @@ class Estimator(abc.ABC):
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients from a minibatch, and the next state."""
 
+    @abc.abstractmethod
+    def scored(self, depth: int) -> int:
+        """States that p or q scores for an example, in a model of so many latent layers."""
+
     def options(self) -> dict[str, Any]:
         """The fields, as plain values."""
         return dataclasses.asdict(self)

@@ -48,6 +48,10 @@ class DisARM(Estimator):
         _check_model(model)
         return ()
 
+    def scored(self, depth: int) -> int:
+        """K for every layer's pairs."""
+        return self.samples * max(1, depth)
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch."""
         machine = _check_model(model)

@@ -65,6 +65,11 @@ class JSA(Estimator):
         )
         return JSAState(h, jnp.zeros(rows, bool))
 
+    def scored(self, depth: int) -> int:
+        """K proposals, and what is remembered."""
+        del depth
+        return self.samples + 1
+
     def step(self, model: LatentModel, state: JSAState, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus both log-probabilities along the chains, which move on."""
         refuse_missing(batch.x, "jsa")

@@ -95,6 +95,11 @@ class NVIL(Estimator):
         centre, variance = jnp.zeros(len(sizes)), jnp.ones(len(sizes))
         return NVILState(baselines, optimiser, centre, variance, jnp.zeros((), jnp.int32))
 
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
+
     def step(self, model: LatentModel, state: NVILState, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch; the baselines learn too."""
 

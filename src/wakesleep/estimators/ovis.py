@@ -38,6 +38,11 @@ class OVIS(Estimator):
     samples: Annotated[int, Whole(least=2)] = 5
     gamma: Annotated[float | int, Number(most=1)] = 1.0
 
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the multi-sample bound, averaged over the batch."""
         coefficients = partial(_coefficients, gamma=self.gamma)

@@ -53,6 +53,11 @@ class Refined(Estimator):
         _check_model(model)
         return ()
 
+    def scored(self, depth: int) -> int:
+        """K as drawn, after every sweep and once more for the gradient; and the dreams."""
+        times = self.moves + 2 if self.moves and depth else 1
+        return self.samples * times + (self.dreams if self.sleep_q else 0)
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
         machine = _check_model(model)

@@ -38,6 +38,11 @@ class Reweighted(Estimator):
     sleep_q: Annotated[float | int, Number()] = 1.0
     dreams: Annotated[int, Whole(least=1)] = 1
 
+    def scored(self, depth: int) -> int:
+        """K, and the dreams."""
+        del depth
+        return self.samples + (self.dreams if self.sleep_q else 0)
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
         wake_key, sleep_key = jax.random.split(key)

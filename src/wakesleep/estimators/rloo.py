@@ -27,6 +27,11 @@ class RLOO(Estimator):
 
     samples: Annotated[int, Whole(least=2)] = 5
 
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch."""
         gradients, info = climb(model, batch, key, self.samples, _coefficients)

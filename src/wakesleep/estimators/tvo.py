@@ -40,6 +40,11 @@ class TVO(Estimator):
     partitions: Annotated[int, Whole(least=1)] = 5
     beta_min: Annotated[float, Number(above=0, below=1)] = 0.025
 
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the objective, averaged over the batch."""
         coefficients = partial(_coefficients, betas=self.betas())

@@ -35,6 +35,11 @@ class VIMCO(Estimator):
     samples: Annotated[int, Whole(least=2)] = 5
     baseline: Annotated[str, Choice(("geometric", "arithmetic"))] = "geometric"
 
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the multi-sample bound, averaged over the batch."""
         coefficients = partial(_coefficients, geometric=self.baseline == "geometric")

@@ -36,6 +36,11 @@ class WakeSleep(Estimator):
         example_like(model, "wake_sleep")
         return ()
 
+    def scored(self, depth: int) -> int:
+        """K, and the dreams."""
+        del depth
+        return self.samples + self.dreams
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the two log-probabilities, averaged over the batch."""
         wake_key, sleep_key = jax.random.split(key)

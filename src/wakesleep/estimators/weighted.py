@@ -59,7 +59,7 @@ def climb(
 
 
 def wake_objective(
-    drawn: Draw, log_weights: Float[Array, "B K"], wake_p: float, wake_q: float
+    drawn: Draw, log_weights: Float[Array, "B K"], wake_p: float | int, wake_q: float | int
 ) -> Float[Array, ""]:
     """Σ_k ω̃_k (wake_p · log p(x, h_k) + wake_q · log q(h_k | x)), ω̃ constants (eqs. 3 and 4)."""
     weights = importance.normalise(lax.stop_gradient(log_weights))

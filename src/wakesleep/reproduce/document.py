@@ -58,7 +58,7 @@ def _section(experiment: Experiment, results: Mapping[str, Any]) -> str:
         return f"{head}\n{_figure_text(experiment, results)}\n"
     rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
     table = f"{TABLE_HEAD}\n{rows}\n"
-    if experiment.kind == "curve" and results:
+    if experiment.kind in ("curve", "race") and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
     return f"{head}\n{_data_line(results)}{table}{_tried(experiment)}"
 
