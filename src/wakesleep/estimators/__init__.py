@@ -17,7 +17,7 @@ from wakesleep.estimators.rloo import RLOO
 from wakesleep.estimators.tvo import TVO
 from wakesleep.estimators.vimco import VIMCO
 from wakesleep.estimators.wake_sleep import WakeSleep
-from wakesleep.options import unknown_option
+from wakesleep.options import check_option, declared, unknown_option
 
 ESTIMATORS: dict[str, type[Estimator]] = {
     "reweighted": Reweighted,
@@ -49,9 +49,12 @@ def create_estimator(options: str | Mapping[str, Any], base: Estimator | None = 
         raise UsageError(f"unknown estimator '{name}'; valid: {', '.join(ESTIMATORS)}")
     kind = ESTIMATORS[name]
     valid = [field.name for field in dataclasses.fields(kind)]
-    for option in chosen:
+    rules = declared(kind)
+    for option, value in chosen.items():
         if option not in valid:
             raise unknown_option(f"estimator '{name}'", option, valid)
+        if option in rules:
+            check_option(option, value, rules[option])
     return dataclasses.replace(base, **chosen) if type(base) is kind else kind(**chosen)
 
 
