@@ -9,6 +9,7 @@ short, and `rbm 500` is a plain RBM, of the data and 500 hidden units. This file
 where the order of sizes is reversed: layers and latents everywhere else run from the data upwards.
 """
 
+import dataclasses
 import itertools
 import re
 from collections import Counter
@@ -38,12 +39,13 @@ from wakesleep.layers import (
     with_emission,
 )
 from wakesleep.layers.base import Options
-from wakesleep.models import BitModel, HelmholtzMachine, Mixture
+from wakesleep.models import BitModel, EoNADE, EoNADESpec, HelmholtzMachine, Mixture
+from wakesleep.notation import EXAMPLE, MOST_UNITS, parse_kind, parse_sizes
+from wakesleep.options import unknown_option
 
-EXAMPLE = "'sbn/nade 10-200-200' or 'nade(hidden=100)/sbn 50'"
 MIXTURE = "mixture of"
-MOST_UNITS = 10**9
-"""In one layer; a larger number is a slip of the hand, or not of this world."""
+EONADE = "eonade"
+"""The kind that is no layer but a model of its own; see `EoNADESpec` for its options."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _join(specs: Sequence[LayerSpec]) -> str:
     return "|".join(map(str, named + top))
 
 
-def parse(text: str) -> Architecture:
+def parse(text: str) -> Architecture | EoNADESpec:
     """Read the paper's notation, case-insensitively; `ar-sbn` and `ar_sbn` are the same.
 
     Options follow a kind in brackets: `nade(hidden=100)`, `sbn(units=200, nonlinearity=relu)`.
@@ -121,17 +123,23 @@ def parse(text: str) -> Architecture:
     ('sbn|rbm(units=2000)/sbn 500', 'rbm(units=500)')
     """
     if short := re.fullmatch(r"\s*(rbm|dbn)\s+([\d\s-]+?)\s*", text.lower()):
-        return _parse_undirected(short[1], _parse_sizes(short[2], text), text)
+        return _parse_undirected(short[1], parse_sizes(short[2], text), text)
     if re.fullmatch(r"\s*[\w-]*[a-z_][\w-]*\s*(\([^/]*\))?\s*", text.lower()):
-        return Architecture((_parse_layer(text.lower()),), (), ())
+        kind, options = parse_kind(text.lower())
+        if kind == EONADE:
+            return _eonade(options)
+        return Architecture((LayerSpec(kind, options),), (), ())
     parts = re.fullmatch(r"\s*([^/]+)/(.+?)\s+([\d\s-]+?)\s*", text.lower())
     if not parts:
         raise UsageError(
             f"architecture '{text}' is not of the form P/Q top-...-bottom, as {EXAMPLE}, "
             "or P alone for a model without latents"
         )
-    p, q = (tuple(map(_parse_layer, part.split("|"))) for part in parts.groups()[:2])
-    return Architecture(p, q, _parse_sizes(parts[3], text))
+    p, q = (
+        tuple(LayerSpec(*parse_kind(kind)) for kind in part.split("|"))
+        for part in parts.groups()[:2]
+    )
+    return Architecture(p, q, parse_sizes(parts[3], text))
 
 
 def _parse_undirected(name: str, sizes: tuple[int, ...], whole: str) -> Architecture:
@@ -147,49 +155,24 @@ def _parse_undirected(name: str, sizes: tuple[int, ...], whole: str) -> Architec
     return Architecture((sbn, top), (sbn,), latent_sizes) if latent_sizes else plain
 
 
-def _parse_layer(text: str) -> LayerSpec:
-    parts = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
-    if not parts:
-        raise UsageError(f"layer '{text}' is not a kind with options in brackets, as in {EXAMPLE}")
-    kind = parts[1].replace("-", "_")
-    options = dict(_parse_option(part) for part in (parts[2] or "").split(",") if part.strip())
-    return LayerSpec(kind, options)
-
-
-def _parse_option(text: str) -> tuple[str, int | float | str]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not (name and equals and value):
-        raise UsageError(f"layer option '{text.strip()}' is not of the form name=value")
-    return name, _parse_value(value)
-
-
-def _parse_value(text: str) -> int | float | str:
-    if re.fullmatch(r"[+-]?\d{1,18}", text):
-        return int(text)
-    if re.fullmatch(r"[+-]?(\d+\.\d*|\.?\d+)(e[+-]?\d+)?", text):
-        return float(text)
-    return text
-
-
-def _parse_sizes(text: str, whole: str) -> tuple[int, ...]:
-    parts = re.sub(r"\s", "", text).split("-")
-    if not all(re.fullmatch(r"\d{1,10}", part) and 0 < int(part) <= MOST_UNITS for part in parts):
-        raise UsageError(
-            f"sizes '{text}' in '{whole}' must be positive numbers up to {MOST_UNITS} joined by '-'"
-        )
-    return tuple(int(part) for part in reversed(parts))
+def _eonade(options: dict[str, Any]) -> EoNADESpec:
+    valid = [field.name for field in dataclasses.fields(EoNADESpec)]
+    for name in options:
+        if name not in valid:
+            raise unknown_option("an eonade", name, valid)
+    return EoNADESpec(**options)
 
 
 def build(
-    architecture: str | Architecture,
+    architecture: str | Architecture | EoNADESpec,
     features: int,
     *,
     key: Key[Array, ""],
     init: str = "default",
     groups: Sequence[int] | None = None,
     masked: bool = False,
-) -> HelmholtzMachine:
-    """A machine with initial parameters.
+) -> BitModel:
+    """A model with initial parameters.
 
     Args:
         architecture: in the paper's notation, for example `"sbn/nade 10-200-200"`, or a spec
@@ -210,6 +193,8 @@ def build(
         raise UsageError(f"a machine needs at least one visible unit, not {features}")
     start = initialisation(init)
     emission = emission_of(None if groups is None else tuple(groups), features)
+    if isinstance(plan, EoNADESpec):
+        return EoNADE.create(key, features, start, emission, plan)
     seen = len(emission.group_sizes or range(features)) if masked else 0
     sizes = (features, *plan.latent_sizes)
     below = (features + seen, *plan.latent_sizes[:-1])
@@ -232,16 +217,20 @@ def _with_constant_bias(layer: Kept, bias: float) -> Kept:
     return layer.with_bias(jnp.full(layer.size, bias, jnp.float32))
 
 
-def describe(machine: BitModel) -> str:
-    """The shortest notation that `build` would make a machine of the same shape from.
+def describe(model: BitModel) -> str:
+    """The shortest notation that `build` would make a model of the same shape from.
 
     Of a mixture, those of its components, for people alone: `mixture of 3: 2 x nade; sbn/sbn 20`.
     """
-    if isinstance(machine, Mixture):
-        counts = Counter(map(describe, machine.components))
+    if isinstance(model, Mixture):
+        counts = Counter(map(describe, model.components))
         parts = [name if count == 1 else f"{count} x {name}" for name, count in counts.items()]
-        return f"{MIXTURE} {len(machine.components)}: {'; '.join(parts)}"
-    return str(Architecture(_specs(machine.p), _specs(machine.q), machine.latent_sizes))
+        return f"{MIXTURE} {len(model.components)}: {'; '.join(parts)}"
+    if isinstance(model, EoNADE):
+        return str(model.spec)
+    if not isinstance(model, HelmholtzMachine):
+        raise UsageError(f"a {type(model).__name__} has no architecture string")
+    return str(Architecture(_specs(model.p), _specs(model.q), model.latent_sizes))
 
 
 def _specs(layers: tuple[Distribution, ...]) -> tuple[LayerSpec, ...]:

@@ -36,19 +36,41 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Even:
+    """An even number, for what comes in pairs."""
+
+    least: int = 0
+
+    def problem(self, value: Any) -> str | None:
+        """Whole numbers first."""
+        problem = Whole(self.least).problem(value)
+        return problem or ("must be an even number" if value % 2 else None)
+
+
+@dataclass(frozen=True)
 class Number:
-    """A finite number of at least `least`, or above `above` where that is given."""
+    """A finite number of at least `least`, or above `above` where that is given.
+
+    `most` and `below` are where it ends, if it does.
+    """
 
     least: float | int = 0.0
     above: float | int | None = None
+    most: float | int = float("inf")
+    below: float | int = float("inf")
 
     def problem(self, value: Any) -> str | None:
         """Neither nan nor infinity is a number here."""
         if not isinstance(value, int | float) or isinstance(value, bool):
             return "must be a number"
-        if self.above is not None:
-            return None if self.above < value < float("inf") else f"must be more than {self.above}"
-        return None if self.least <= value < float("inf") else f"must be {self.least:g} or more"
+        low = self.least <= value if self.above is None else self.above < value
+        if low and value <= self.most and value < self.below:
+            return None
+        if self.most < float("inf"):
+            return f"must be from {self.least:g} to {self.most:g}"
+        end = f" and below {self.below}" if self.below < float("inf") else ""
+        start = f"{self.least:g} or more" if self.above is None else f"more than {self.above}"
+        return f"must be {start}{end}"
 
 
 @dataclass(frozen=True)

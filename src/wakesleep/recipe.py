@@ -57,6 +57,8 @@ class Recipe:
     """Decay per step of the averaged weights, evaluated beside the raw ones; 0 for none."""
     patience: Annotated[int, Whole()] = 0
     """Stop after this many epochs without a better validation log-likelihood; 0 for never."""
+    processor_seconds: Annotated[float | int, Number()] = 0.0
+    """Stop at the end of the epoch that spent so much of the processors' time; 0 for never."""
     validation_samples: Annotated[int, Whole(least=1)] = 10
     """K of the validation log-likelihood that is measured after every epoch."""
     init: Annotated[str, Choice(("default", "paper"))] = "default"
@@ -103,7 +105,7 @@ class Recipe:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Recipe))
-RUN_WIDE = ("init", "phases", "patience", "pretrain")
+RUN_WIDE = ("init", "phases", "patience", "pretrain", "processor_seconds")
 """Fields that hold for the whole run: no phase can set them."""
 
 NAMED: dict[str, dict[str, Any]] = {

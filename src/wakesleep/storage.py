@@ -4,6 +4,7 @@ Nothing here can execute what a file says: arrays are numbers, the header is JSO
 shapes a file must have are worked out from the layers it lists before it is believed.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,9 +18,15 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from wakesleep.architecture import MOST_UNITS, build, describe, parse
+from wakesleep.architecture import Architecture, build, describe, parse
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError
+from wakesleep.header_checks import (
+    check_count,
+    check_depth,
+    check_numbers,
+    checked_groups,
+)
 from wakesleep.layers import (
     Distribution,
     Layer,
@@ -30,15 +37,14 @@ from wakesleep.layers import (
     spec_of,
     with_emission,
 )
-from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Mixture
+from wakesleep.models import BitModel, EoNADE, EoNADESpec, HelmholtzMachine, LatentModel, Mixture
 from wakesleep.models.mixture import MOST_COMPONENTS
-from wakesleep.options import Whole
 
 FORMAT = 2
 READABLE = (1, 2)
 """Format 1 has an architecture string and the number of features in place of the layers."""
 
-MOST_LAYERS = 1000
+EONADE_OPTIONS = [field.name for field in dataclasses.fields(EoNADESpec)]
 _HEADER = "wakesleep"
 
 
@@ -139,7 +145,7 @@ def _halved(leaf: Any) -> Any:
 
 
 def load_model(path: str | Path) -> BitModel:
-    """Read a Helmholtz machine, or a mixture of them, written by `save_model`."""
+    """Read a Helmholtz machine, a mixture of them or an EoNADE written by `save_model`."""
     header = read_header(Path(path))
     model: BitModel = load_arrays(Path(path), model_shapes(header, Path(path)))
     return model
@@ -151,14 +157,18 @@ def model_header(model: LatentModel) -> dict[str, Any]:
     Of a model that is not made of layers it names the class; its arrays can be read by
     `load_arrays` into such a model.
     """
-    if not isinstance(model, BitModel):
-        return {"model": type(model).__name__}
+    parts: dict[str, Any]
     if isinstance(model, Mixture):
-        parts = [model_header(each) for each in model.components]
-        return {"architecture": describe(model), "features": model.features, "components": parts}
-    layers = {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}
-    header = {"architecture": describe(model), "features": model.features, "layers": layers}
-    sizes = model.p[0].emission.group_sizes
+        each = [model_header(one) for one in model.components]
+        return {"architecture": describe(model), "features": model.features, "components": each}
+    if isinstance(model, EoNADE):
+        parts = {"eonade": dataclasses.asdict(model.spec)}
+    elif isinstance(model, HelmholtzMachine):
+        parts = {"layers": {"p": list(map(_record, model.p)), "q": list(map(_record, model.q))}}
+    else:
+        return {"model": type(model).__name__}
+    header = {"architecture": describe(model), "features": model.features, **parts}
+    sizes = model.visible_emission.group_sizes
     return header if sizes is None else {**header, "groups": list(sizes)}
 
 
@@ -173,7 +183,7 @@ def _record(layer: Distribution) -> dict[str, Any]:
 
 
 def model_shapes(header: Mapping[str, Any], path: Path) -> BitModel:
-    """The machine or mixture a header describes, shapes in place of arrays.
+    """The model a header describes, shapes in place of arrays.
 
     A header is believed in nothing: whatever it says, this takes no memory and gives a model
     or a `DataError`.
@@ -188,6 +198,8 @@ def model_shapes(header: Mapping[str, Any], path: Path) -> BitModel:
             return _named_machine(header.get("architecture"), header.get("features"))
         if "components" in header:
             return _listed_mixture(header["components"])
+        if "eonade" in header:
+            return _eonade(header["eonade"], header.get("features"), header.get("groups"))
         return _listed_machine(header.get("layers"), header.get("groups"))
     except ValueError as error:
         raise DataError(f"{path} holds no model: {_shortened(error)}") from None
@@ -198,15 +210,30 @@ def _shortened(text: object) -> str:
     return " ".join(str(text).split())[:300]
 
 
-def _named_machine(architecture: Any, features: Any) -> HelmholtzMachine:
+def _eonade(options: Any, features: Any, groups: Any) -> EoNADE:
+    if not (isinstance(options, dict) and options.keys() <= set(EONADE_OPTIONS)):
+        raise UsageError(f"its eonade is not a table of {', '.join(EONADE_OPTIONS)}")
+    check_numbers(options)
+    spec = EoNADESpec(**options)
+    check_depth(spec.layers)
+    check_count("features", features, least=1)
+    emission = emission_of(checked_groups(groups, features), features)
+    start, key = initialisation("default"), jax.random.key(0)
+    model: EoNADE = jax.eval_shape(lambda: EoNADE.create(key, features, start, emission, spec))
+    return model
+
+
+def _named_machine(architecture: Any, features: Any) -> BitModel:
     if not isinstance(architecture, str):
         raise UsageError("its header names no architecture")
-    _check_count("features", features, least=1)
+    check_count("features", features, least=1)
     plan = parse(architecture)
-    _check_depth(len(plan.p))
+    if not isinstance(plan, Architecture):
+        raise UsageError(f"format 1 has no {architecture}")
+    check_depth(len(plan.p))
     for spec in (*plan.p, *plan.q):
-        _check_numbers(spec.options)
-    machine: HelmholtzMachine = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
+        check_numbers(spec.options)
+    machine: BitModel = jax.eval_shape(lambda: build(plan, features, key=jax.random.key(0)))
     return machine
 
 
@@ -217,7 +244,7 @@ def _listed_mixture(components: Any) -> Mixture:
         raise UsageError(f"its components must be from 1 to {MOST_COMPONENTS}")
     listed = [each["layers"] for each in components if isinstance(each.get("layers"), dict)]
     depths = [len(part) for each in listed for part in each.values() if isinstance(part, list)]
-    _check_depth(sum(depths))
+    check_depth(sum(depths))
     parts = tuple(_listed_machine(each.get("layers"), each.get("groups")) for each in components)
     mixture: Mixture = jax.eval_shape(lambda parts: Mixture(parts, jnp.zeros(len(parts))), parts)
     return mixture
@@ -227,11 +254,11 @@ def _listed_machine(layers: Any, groups: Any) -> HelmholtzMachine:
     p, q = (layers.get("p"), layers.get("q")) if isinstance(layers, dict) else (None, None)
     if not (isinstance(p, list) and isinstance(q, list)):
         raise UsageError("its header lists no layers of p and q")
-    _check_depth(len(p) + len(q))
+    check_depth(len(p) + len(q))
 
     def create() -> HelmholtzMachine:
         visible, *above = map(_created, p)
-        sizes = _checked_groups(groups, visible.size)
+        sizes = checked_groups(groups, visible.size)
         visible = with_emission(visible, emission_of(sizes, visible.size))
         return HelmholtzMachine((visible, *above), tuple(map(_created_in_q, q)))
 
@@ -239,16 +266,6 @@ def _listed_machine(layers: Any, groups: Any) -> HelmholtzMachine:
         raise UsageError("its layers do not chain: there is no visible one")
     machine: HelmholtzMachine = jax.eval_shape(create)
     return machine
-
-
-def _checked_groups(groups: Any, features: int) -> tuple[int, ...] | None:
-    if groups is None:
-        return None
-    if not (isinstance(groups, list) and len(groups) <= features):
-        raise UsageError("its groups are not a list of sizes")
-    for size in groups:
-        _check_count("group size", size, least=1)
-    return tuple(groups)
 
 
 def _created_in_q(record: Any) -> Layer:
@@ -265,26 +282,9 @@ def _created(record: Any) -> Distribution:
     kind, options = record.get("kind"), record.get("options")
     if not (isinstance(kind, str) and isinstance(options, dict)):
         raise UsageError("a layer in its header has no kind or no options")
-    _check_count("size", record.get("size"), least=1)
-    _check_count("parents", record.get("parents"), least=0)
+    check_count("size", record.get("size"), least=1)
+    check_count("parents", record.get("parents"), least=0)
     check_options(kind, options)
-    _check_numbers(options)
+    check_numbers(options)
     start, key = initialisation("default"), jax.random.key(0)
     return create_distribution(kind, key, record["size"], record["parents"], start, options)
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    problem = Whole(least).problem(value)
-    if problem or value > MOST_UNITS:
-        raise UsageError(f"its {name} {problem or f'must be at most {MOST_UNITS}'}, not {value!r}")
-
-
-def _check_numbers(options: Mapping[str, Any]) -> None:
-    for name, value in options.items():
-        if isinstance(value, int) and value > MOST_UNITS:
-            raise UsageError(f"its {name} must be at most {MOST_UNITS}, not {value}")
-
-
-def _check_depth(layers: int) -> None:
-    if layers > MOST_LAYERS:
-        raise UsageError(f"its {layers} layers are more than the {MOST_LAYERS} that are allowed")

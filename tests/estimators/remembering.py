@@ -14,7 +14,7 @@ import optax
 from jax import lax
 
 from wakesleep.estimators import ESTIMATORS, Estimator, Step, summarise
-from wakesleep.options import Fraction, Number, Whole, check_declared
+from wakesleep.options import Fraction, Number, Whole
 
 NAME = "remembering"
 
@@ -32,14 +32,14 @@ class Remembering(Estimator):
     rate: Annotated[float, Number(above=0)] = 1e-2
     forget: Annotated[float, Fraction()] = 0.9
 
-    def __post_init__(self):
-        check_declared(self)
-
     def init(self, model, rows, key):
         weights = 1e-3 * jax.random.normal(key, (model.features,))
         baseline = {"w": weights, "c": jnp.zeros(())}
         optimiser = optax.adam(self.rate).init(baseline)
         return State(baseline, optimiser, jnp.zeros(rows), jnp.zeros((), jnp.int32))
+
+    def scored(self, depth):
+        return self.samples
 
     def step(self, model, state, batch, key):
         remembered = state.memory[batch.rows]

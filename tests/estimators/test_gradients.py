@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.estimators.cases import CASES
 from tests.estimators.exact import (
     bound_gradients,
     multi_sample_gradients,
@@ -203,22 +204,9 @@ def test_a_first_visit_of_jsa_accepts_the_first_proposal(key):
     assert after.h[0].dtype == jnp.uint8
 
 
-LARGE = {
-    "wake_sleep": WakeSleep(samples=3),
-    "nvil": NVIL(samples=3),
-    "rloo": RLOO(samples=3),
-    "disarm": DisARM(samples=2),
-    "vimco": VIMCO(samples=3),
-    "vimco arithmetic": VIMCO(samples=3, baseline="arithmetic"),
-    "ovis": OVIS(samples=3),
-    "ovis 0": OVIS(samples=3, gamma=0),
-    "tvo": TVO(samples=3),
-    "jsa": JSA(samples=3),
-}
-
-
-@pytest.mark.parametrize("estimator", LARGE.values(), ids=LARGE)
-def test_weights_thousands_of_nats_apart_leave_gradients_finite(estimator, key):
+@pytest.mark.parametrize("name", CASES)
+def test_weights_thousands_of_nats_apart_leave_gradients_finite(name, key):
+    estimator = CASES[name](4)
     machine = build("sbn/sbn 30-30", features=200, key=key)
     machine = eqx.tree_at(lambda m: m.p, machine, sharpen(machine, key, scale=20.0).p)
     x = jax.random.bernoulli(key, 0.5, (6, 200)).astype(jnp.float32)
@@ -233,8 +221,9 @@ def test_weights_thousands_of_nats_apart_leave_gradients_finite(estimator, key):
         assert np.any(flat(gradients.q) != 0)
 
 
-@pytest.mark.parametrize("estimator", LARGE.values(), ids=LARGE)
-def test_a_machine_without_latents_climbs_log_p_itself(estimator, key):
+@pytest.mark.parametrize("name", CASES)
+def test_a_machine_without_latents_climbs_log_p_itself(name, key):
+    estimator = CASES[name](4)
     machine = sharpen(build("ar_sbn", features=4, key=key), key, scale=0.7)
     state = estimator.init(machine, len(X), key)
     gradients, _, info = estimator.step(machine, state, BATCH, key)

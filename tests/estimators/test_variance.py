@@ -2,34 +2,11 @@
 
 import pytest
 
+from tests.estimators.cases import CASES
 from tests.estimators.sampling import walk
 from tests.machines import small_machine
-from wakesleep.estimators import (
-    JSA,
-    NVIL,
-    OVIS,
-    RLOO,
-    TVO,
-    VIMCO,
-    DisARM,
-    Reweighted,
-    WakeSleep,
-)
 
 MACHINE = "sbn/sbn 2-3"
-MAKERS = {
-    "reweighted (wake-q)": lambda k: Reweighted(samples=k, sleep_q=0),
-    "reweighted (both)": lambda k: Reweighted(samples=k, dreams=k),
-    "wake_sleep": lambda k: WakeSleep(samples=k, dreams=k),
-    "nvil": lambda k: NVIL(samples=k, baseline_rate=0.01),
-    "rloo": lambda k: RLOO(samples=k),
-    "disarm": lambda k: DisARM(samples=k),
-    "vimco": lambda k: VIMCO(samples=k),
-    "ovis (γ = 0)": lambda k: OVIS(samples=k, gamma=0),
-    "ovis (γ = 1)": lambda k: OVIS(samples=k, gamma=1),
-    "tvo": lambda k: TVO(samples=k),
-    "jsa": lambda k: JSA(samples=k),
-}
 
 
 def spread(estimator, machine, key):
@@ -41,10 +18,10 @@ def spread(estimator, machine, key):
     return q[500:].var(0, ddof=1).sum(), (q[500:].mean(0) ** 2).sum() ** 0.5
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", CASES)
 def test_more_samples_mean_less_variance(name, key):
     machine = small_machine(MACHINE, scale=0.7)
-    few, many = (spread(MAKERS[name](k), machine, key) for k in (4, 16))
+    few, many = (spread(CASES[name](k), machine, key) for k in (4, 16))
     print(
         f"\n{name:22s} variance at K = 4: {few[0]:9.4f}  at 16: {many[0]:9.4f}"
         f"  norm of the mean at 16: {many[1]:.4f}"

@@ -49,7 +49,7 @@ def in_tmp(tmp_path, monkeypatch):
 
 
 # One experiment of every kind; the others in the long suite.
-SHORT_SUITE = ("table3", "fig1a", "fig1b", "fig2a", "samples", "learning-curves")
+SHORT_SUITE = ("table3", "fig1a", "fig1b", "fig2a", "samples", "learning-curves", "race")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,11 @@ def test_the_quick_version_of_every_experiment(name, in_tmp, capsys):
         assert result["data"] == "digits"
         assert result["commit"]
         assert "automatic" in result or result["recipe"]["epochs"] == 2
+        if name == "race":
+            curve = result["curve"]
+            assert len(curve["valid_ll"]) == 2
+            assert np.all(np.diff(curve["processor_seconds"]) > 0)
+            assert curve["samples_scored"][1] == 2 * curve["samples_scored"][0] > 0
         if "nll" in result:
             assert 15 < result["nll"] < 45
     assert main(["reproduce", "--quick", "--docs", "docs"]) == 0

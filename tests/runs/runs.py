@@ -46,7 +46,7 @@ def assert_same_arrays(one, other):
 def assert_same_run(one, other, data=None, model=None):
     """The same bits and the same history, but for how long it took."""
     assert_same_arrays(newest(one, data, model).arrays, newest(other, data, model).arrays)
-    timing = {"seconds", "examples_per_second"}
+    timing = {"seconds", "examples_per_second", "processor_seconds"}
     records = [
         [{k: v for k, v in r.items() if k not in timing} for r in RunFolder(path).records()]
         for path in (one, other)

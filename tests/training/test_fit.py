@@ -56,6 +56,20 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(model, bars):
     assert not same_bits(first.model, other.model)
 
 
+def test_spent_processor_seconds_end_it_after_the_epoch_also_of_a_resumed_run(model, bars):
+    spend = dataclasses.replace(TWO_PHASES, processor_seconds=1e-9)
+    seen = []
+    result = fit(model, bars, spend, seed=4, observers=[seen.append])
+    assert len(result.history) == 1
+    assert seen[-1].stopped_early
+    assert result.snapshot.finished
+    assert result.snapshot.processor_seconds == result.history[0].processor_seconds > 0
+    enough = dataclasses.replace(TWO_PHASES, processor_seconds=1e9)
+    began = dataclasses.replace(seen[-2].snapshot, processor_seconds=2e9)
+    began = dataclasses.replace(began, position=dataclasses.replace(began.position, phase=0))
+    assert len(fit(model, bars, enough, seed=4, resume=began).history) == 1
+
+
 def test_going_on_from_any_snapshot_repeats_the_uninterrupted_run(model, bars):
     seen = []
     whole = fit(model, bars, TWO_PHASES, seed=1, observers=[seen.append])

@@ -186,6 +186,7 @@ def summarise(table: "PartialTable", imputed: "Imputation") -> dict[str, Any]:
 
     partial = table.missing.any(axis=1)
     likelihood, effective = imputed.log_likelihood[partial], imputed.effective_samples[partial]
+    effective = effective[np.isfinite(effective)]
     accepted = imputed.accepted[imputed.moved]
     return {
         "rows": len(table.bits),

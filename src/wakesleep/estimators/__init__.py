@@ -9,7 +9,9 @@ from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.disarm import DisARM
 from wakesleep.estimators.jsa import JSA
 from wakesleep.estimators.nvil import NVIL
+from wakesleep.estimators.order_agnostic import OrderAgnostic
 from wakesleep.estimators.ovis import OVIS
+from wakesleep.estimators.refined import Refined
 from wakesleep.estimators.reweighted import Reweighted
 from wakesleep.estimators.rloo import RLOO
 from wakesleep.estimators.tvo import TVO
@@ -19,6 +21,7 @@ from wakesleep.options import check_option, declared, unknown_option
 
 ESTIMATORS: dict[str, type[Estimator]] = {
     "reweighted": Reweighted,
+    "refined": Refined,
     "wake_sleep": WakeSleep,
     "nvil": NVIL,
     "rloo": RLOO,
@@ -27,6 +30,7 @@ ESTIMATORS: dict[str, type[Estimator]] = {
     "ovis": OVIS,
     "tvo": TVO,
     "jsa": JSA,
+    "order_agnostic": OrderAgnostic,
 }
 """Every estimator a recipe can name."""
 
@@ -79,6 +83,8 @@ __all__ = [
     "DisARM",
     "Estimator",
     "Info",
+    "OrderAgnostic",
+    "Refined",
     "Reweighted",
     "Step",
     "WakeSleep",

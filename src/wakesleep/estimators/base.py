@@ -17,6 +17,7 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.masked import Masked
+from wakesleep.options import check_declared
 
 
 class Batch(NamedTuple):
@@ -72,7 +73,8 @@ class Estimator(abc.ABC):
     annotations declare (`wakesleep.options`).
 
     To write a new one, in a file of its own: a frozen dataclass with the options as fields,
-    `init` and `step`, and one line in `ESTIMATORS` (`estimators/__init__.py`).
+    `step`, `init` where it has a state or asks something of the model, and one line in
+    `ESTIMATORS` (`estimators/__init__.py`).
 
     Attributes:
         normalises: whether its gradient has the −∂ log Z of an undirected top. One that has not
@@ -81,19 +83,27 @@ class Estimator(abc.ABC):
 
     normalises: ClassVar[bool] = False
 
-    @abc.abstractmethod
+    def __post_init__(self) -> None:
+        check_declared(self)
+
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """The state training starts from; `()` for an estimator that has none.
+        """The state training starts from; none, unless an estimator says otherwise.
 
         It is a tree of arrays: trainable auxiliaries with the state of their own optimiser,
         running numbers, memory for each of the training set's `rows`. It is checkpointed with
         the model. It is kept from phase to phase as long as the estimator is of the same kind
         and the state of the same shape.
         """
+        del model, rows, key
+        return ()
 
     @abc.abstractmethod
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients from a minibatch, and the next state."""
+
+    @abc.abstractmethod
+    def scored(self, depth: int) -> int:
+        """States that p or q scores for an example, in a model of so many latent layers."""
 
     def options(self) -> dict[str, Any]:
         """The fields, as plain values."""
@@ -118,10 +128,13 @@ def check_normalises(estimator: Estimator, model: LatentModel) -> None:
         )
 
 
-def summarise(drawn: Draw) -> Info:
-    """What a person plots of a minibatch's samples; no gradient flows through it."""
+def summarise(drawn: Draw, log_weights: Float[Array, "B K"] | None = None) -> Info:
+    """What a person plots of a minibatch's samples; no gradient flows through it.
+
+    Their log weights are those of q's samples, unless others are given.
+    """
     drawn = lax.stop_gradient(drawn)
-    log_weights = drawn.log_weights
+    log_weights = drawn.log_weights if log_weights is None else log_weights
     # A model given as functions scores h as a whole: it has no layers to tell apart.
     latent_terms = zip(drawn.log_q_terms, drawn.log_p_terms[1:], strict=False)
     return Info(

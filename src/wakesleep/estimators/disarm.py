@@ -15,7 +15,7 @@ from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missi
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
 from wakesleep.numerics import logistic_noise
-from wakesleep.options import Whole, check_declared
+from wakesleep.options import Even
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +40,17 @@ class DisARM(Estimator):
         samples: K, latents drawn per example: K / 2 pairs for each layer.
     """
 
-    samples: Annotated[int, Whole(least=2)] = 4
-
-    def __post_init__(self) -> None:
-        check_declared(self)
-        if self.samples % 2:
-            raise UsageError(
-                f"samples of estimator 'disarm' come in pairs: an even number, not {self.samples}"
-            )
+    samples: Annotated[int, Even(least=2)] = 4
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
         """Nothing, for a model it can serve."""
         del rows, key
         _check_model(model)
         return ()
+
+    def scored(self, depth: int) -> int:
+        """K for every layer's pairs."""
+        return self.samples * max(1, depth)
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch."""

@@ -13,9 +13,8 @@ from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import LatentModel
-from wakesleep.models.function_model import FunctionModel
 from wakesleep.models.helmholtz import HelmholtzMachine
-from wakesleep.options import Whole, check_declared
+from wakesleep.options import Whole
 
 
 class JSAState(NamedTuple):
@@ -51,9 +50,6 @@ class JSA(Estimator):
 
     samples: Annotated[int, Whole(least=1)] = 5
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> JSAState:
         """A place for every row's latents, none of them visited."""
 
@@ -69,15 +65,20 @@ class JSA(Estimator):
         )
         return JSAState(h, jnp.zeros(rows, bool))
 
+    def scored(self, depth: int) -> int:
+        """K proposals, and what is remembered."""
+        del depth
+        return self.samples + 1
+
     def step(self, model: LatentModel, state: JSAState, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus both log-probabilities along the chains, which move on."""
         refuse_missing(batch.x, "jsa")
         proposal_key, accept_key = jax.random.split(key)
 
-        def loss(model: LatentModel) -> tuple[Float[Array, ""], tuple[Any, Info]]:
+        def loss(model: Any) -> tuple[Float[Array, ""], tuple[Any, Info]]:
             drawn = model.draw(proposal_key, batch.x, self.samples)
             start = _starts(state, batch.rows, drawn.h)
-            log_p = _joined(_log_joint(model, batch.x, start), drawn.log_p)
+            log_p = _joined(model.log_joint(batch.x, start), drawn.log_p)
             log_q = _joined(model.log_q(start, batch.x), drawn.log_q)
             path = _metropolis(accept_key, lax.stop_gradient(log_p - log_q))
             share = jax.nn.one_hot(path, self.samples + 1).mean(0)
@@ -143,14 +144,7 @@ def _chosen(start: Any, proposals: Any, place: Int[Array, " B"]) -> Any:
 
 
 def _check_scored(model: LatentModel) -> None:
-    if not (isinstance(model, FunctionModel) or hasattr(model, "log_joint")):
+    if not hasattr(model, "log_joint"):
         raise UsageError(
             "estimator 'jsa' scores latents that it remembers: give the model a log_joint(x, h)"
         )
-
-
-def _log_joint(model: Any, x: Any, h: Any) -> Float[Array, "..."]:
-    """log p(x, h) of pairs."""
-    if isinstance(model, FunctionModel):
-        return jax.vmap(lambda x, h: model.functions.log_p(model.theta, x, h))(x, h)
-    return model.log_joint(x, h)

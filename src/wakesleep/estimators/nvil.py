@@ -15,7 +15,7 @@ from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import Draw, LatentModel, Terms
 from wakesleep.models.helmholtz import HelmholtzMachine
-from wakesleep.options import Fraction, Number, Whole, check_declared
+from wakesleep.options import Fraction, Number, Whole
 
 
 class Baseline(NamedTuple):
@@ -83,9 +83,6 @@ class NVIL(Estimator):
     baseline_rate: Annotated[float, Number(above=0)] = 1e-3
     forget: Annotated[float | int, Fraction()] = 0.8
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> NVILState:
         """Baselines that guess 0, and no running numbers yet."""
         del rows
@@ -97,6 +94,11 @@ class NVIL(Estimator):
         optimiser = optax.adam(self.baseline_rate).init(baselines)
         centre, variance = jnp.zeros(len(sizes)), jnp.ones(len(sizes))
         return NVILState(baselines, optimiser, centre, variance, jnp.zeros((), jnp.int32))
+
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
 
     def step(self, model: LatentModel, state: NVILState, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch; the baselines learn too."""

@@ -9,11 +9,10 @@ import jax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
-from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Step
 from wakesleep.estimators.weighted import Coefficients, climb, others_log_sum
 from wakesleep.models.base import LatentModel
-from wakesleep.options import Number, Whole, check_declared
+from wakesleep.options import Number, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +36,12 @@ class OVIS(Estimator):
     """
 
     samples: Annotated[int, Whole(least=2)] = 5
-    gamma: Annotated[float | int, Number()] = 1.0
+    gamma: Annotated[float | int, Number(most=1)] = 1.0
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-        if self.gamma > 1:
-            raise UsageError(f"gamma must be from 0 to 1, not {self.gamma!r}")
-
-    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: the control variate is of the same minibatch."""
-        del model, rows, key
-        return ()
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the multi-sample bound, averaged over the batch."""

@@ -5,17 +5,14 @@ from typing import Annotated, ClassVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep import importance
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
-from wakesleep.estimators.weighted import sleep_objective
+from wakesleep.estimators.weighted import sleep_objective, wake_objective
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
-from wakesleep.options import Number, Whole, check_declared
+from wakesleep.options import Number, Whole
 
 CHAINS = 2**31 - 1
 """Folded into a step's key for the chains of an undirected top."""
@@ -58,13 +55,15 @@ class Reweighted(Estimator):
 
     normalises: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
         """The chains of an undirected top; nothing for other models."""
         del rows
         return first_chains(model, self.chains, key)
+
+    def scored(self, depth: int) -> int:
+        """K, and the dreams."""
+        del depth
+        return self.samples + (self.dreams if self.sleep_q else 0)
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the weighted log-probabilities, averaged over the batch."""
@@ -72,7 +71,7 @@ class Reweighted(Estimator):
 
         def surrogate(model: LatentModel) -> tuple[Float[Array, ""], tuple[Info, PyTree]]:
             drawn = model.draw(wake_key, batch.x, self.samples)
-            objective = self._wake(drawn)
+            objective = wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q)
             chains = self._moved_chains(model, state, drawn, batch, key)
             if has_chains(chains):
                 objective -= self.wake_p * negative_phase(model, chains)
@@ -95,12 +94,3 @@ class Reweighted(Estimator):
         key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
         start = state if self.chains else data_starts(key_start, drawn, batch.x)
         return rbm.gibbs(key_chain, start, self.sweeps)
-
-    def _wake(self, drawn: Draw) -> Float[Array, ""]:
-        weights = importance.normalise(lax.stop_gradient(drawn.log_weights))
-        objective = jnp.zeros(())
-        if self.wake_p:
-            objective += self.wake_p * (weights * drawn.log_p).sum(-1).mean()
-        if self.wake_q:
-            objective += self.wake_q * (weights * drawn.log_q).sum(-1).mean()
-        return objective

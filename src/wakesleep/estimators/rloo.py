@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from wakesleep.estimators.base import Batch, Estimator, Step
 from wakesleep.estimators.weighted import Coefficients, climb, others_mean
 from wakesleep.models.base import LatentModel
-from wakesleep.options import Whole, check_declared
+from wakesleep.options import Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +27,10 @@ class RLOO(Estimator):
 
     samples: Annotated[int, Whole(least=2)] = 5
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
-    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: the baselines are of the same minibatch."""
-        del model, rows, key
-        return ()
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the bound, averaged over the batch."""

@@ -9,11 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
-from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Step
 from wakesleep.estimators.weighted import Coefficients, climb
 from wakesleep.models.base import LatentModel
-from wakesleep.options import Number, Whole, check_declared
+from wakesleep.options import Number, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +38,12 @@ class TVO(Estimator):
 
     samples: Annotated[int, Whole(least=2)] = 5
     partitions: Annotated[int, Whole(least=1)] = 5
-    beta_min: Annotated[float, Number(above=0)] = 0.025
+    beta_min: Annotated[float, Number(above=0, below=1)] = 0.025
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-        if self.beta_min >= 1:
-            raise UsageError(f"beta_min must be more than 0 and below 1, not {self.beta_min!r}")
-
-    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: the partition is fixed."""
-        del model, rows, key
-        return ()
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the objective, averaged over the batch."""

@@ -12,7 +12,7 @@ from wakesleep import importance
 from wakesleep.estimators.base import Batch, Estimator, Step
 from wakesleep.estimators.weighted import Coefficients, climb, others_log_sum, others_mean
 from wakesleep.models.base import LatentModel
-from wakesleep.options import Choice, Whole, check_declared
+from wakesleep.options import Choice, Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +35,10 @@ class VIMCO(Estimator):
     samples: Annotated[int, Whole(least=2)] = 5
     baseline: Annotated[str, Choice(("geometric", "arithmetic"))] = "geometric"
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
-    def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """Nothing: the baselines are of the same minibatch."""
-        del model, rows, key
-        return ()
+    def scored(self, depth: int) -> int:
+        """K."""
+        del depth
+        return self.samples
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the multi-sample bound, averaged over the batch."""

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.weighted import example_like, sleep_objective
 from wakesleep.models.base import LatentModel
-from wakesleep.options import Whole, check_declared
+from wakesleep.options import Whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,16 @@ class WakeSleep(Estimator):
     samples: Annotated[int, Whole(least=1)] = 1
     dreams: Annotated[int, Whole(least=1)] = 1
 
-    def __post_init__(self) -> None:
-        check_declared(self)
-
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
         """Nothing, for a model that can dream."""
         del rows, key
         example_like(model, "wake_sleep")
         return ()
+
+    def scored(self, depth: int) -> int:
+        """K, and the dreams."""
+        del depth
+        return self.samples + self.dreams
 
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients of minus the two log-probabilities, averaged over the batch."""

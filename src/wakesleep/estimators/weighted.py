@@ -13,10 +13,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep import importance
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Info, summarise
 from wakesleep.estimators.chains import chain_dreams, has_chains
-from wakesleep.models.base import LatentModel
+from wakesleep.models.base import Draw, LatentModel
 
 
 class Coefficients(NamedTuple):
@@ -56,6 +57,19 @@ def climb(
 
     gradients, info = eqx.filter_grad(loss, has_aux=True)(model)
     return gradients, info
+
+
+def wake_objective(
+    drawn: Draw, log_weights: Float[Array, "B K"], wake_p: float | int, wake_q: float | int
+) -> Float[Array, ""]:
+    """Σ_k ω̃_k (wake_p · log p(x, h_k) + wake_q · log q(h_k | x)), ω̃ constants (eqs. 3 and 4)."""
+    weights = importance.normalise(lax.stop_gradient(log_weights))
+    objective = jnp.zeros(())
+    if wake_p:
+        objective += wake_p * (weights * drawn.log_p).sum(-1).mean()
+    if wake_q:
+        objective += wake_q * (weights * drawn.log_q).sum(-1).mean()
+    return objective
 
 
 def sleep_objective(

@@ -66,8 +66,8 @@ def log_likelihood(
             SMC run scores counts as one).
         key: the randomness: a seed or a JAX key; "exact" needs none.
         method: "importance", or "exact" by listing the latent states of a small Helmholtz
-            machine. A machine without latents is always exact, but for the log Z of an RBM: under
-            an undirected top log Z is estimated once, from both sides
+            machine. A machine without latents and an EoNADE are always exact, but for the log Z of
+            an RBM: under an undirected top log Z is estimated once, from both sides
             (`wakesleep.log_normaliser`), and summed up with "exact".
         tolerance: leave a row as soon as the standard error and the bias of its log p̂(x)
             are credibly below this many nats, instead of always drawing K samples; in a
@@ -146,14 +146,15 @@ def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
             np.asarray(model.log_proportions, np.float64),
         )
     masked = isinstance(x, Masked)
+    whole = model.exact_samples(masked=masked) if isinstance(model, BitModel) else None
+    if isinstance(model, BitModel) and whole is not None:
+        return FullyVisible(model, Widths.of(model, x), whole)
     if isinstance(model, HelmholtzMachine):
         if masked and method == "exact" and not model.p[0].factorial:
             raise UsageError(
                 "method 'exact' cannot sum over the missing cells of an autoregressive layer: use "
                 "method 'importance'"
             )
-        if not model.latent_sizes and not (masked and not model.p[0].factorial):
-            return FullyVisible(model, Widths.of(model, x))
         if method == "exact":
             return Enumeration.of(model)
     assert key is not None

@@ -19,19 +19,19 @@ from jaxtyping import Array, Int, Key, PyTree, UInt8, UInt32
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.blocks import Block, Blocks, Progress
 from wakesleep.inference.rows import Decoder, decoder_of
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel
 
 ROWS_PER_CALL = 512
 """The one height that is compiled; a call computes only as many of its rows as are real."""
 
-OfOne = Callable[[HelmholtzMachine, Any, Key[Array, ""]], Any]
+OfOne = Callable[[BitModel, Any, Key[Array, ""]], Any]
 """From a model, one example `[1, ...]` and a key to a tree of arrays; hashable, so that it
 compiles once."""
 
 
 def map_rows(
     of_one: OfOne,
-    model: HelmholtzMachine,
+    model: BitModel,
     rows: PackedBits | MaskedBits,
     key: Key[Array, ""],
     progress: Progress | None = None,
@@ -62,7 +62,7 @@ def _block_of(rows: PackedBits | MaskedBits, block: Block) -> _Rows:
 
 @eqx.filter_jit
 def _of_block(
-    of_one: OfOne, model: HelmholtzMachine, rows: _Rows, key: Key[Array, ""], decode: Decoder
+    of_one: OfOne, model: BitModel, rows: _Rows, key: Key[Array, ""], decode: Decoder
 ) -> Any:
     def one(i: Array) -> Any:
         x = decode(jax.tree.map(lambda leaf: leaf[i][None], rows.packed))

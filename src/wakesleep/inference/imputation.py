@@ -10,13 +10,14 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.blocks import Progress
+from wakesleep.inference.exact_imputation import ExactImputer, impute_exactly
 from wakesleep.inference.gibbs import gibbs_rows
 from wakesleep.inference.normaliser import log_normaliser
 from wakesleep.inference.responsibilities import impute_components
 from wakesleep.inference.rows import checked_rows
-from wakesleep.inference.stages import Effort, PartialRows
+from wakesleep.inference.stages import Effort, Fields, PartialRows
 from wakesleep.keys import LikeKey, as_key
-from wakesleep.models import HelmholtzMachine, LatentModel, Mixture, TableModel
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, LatentModel, Mixture, TableModel
 
 ENOUGH = 10
 """Effective samples that are enough for a row, unless said."""
@@ -36,7 +37,7 @@ class Imputation:
     """Rows whose missing bits were drawn and averaged.
 
     A row without missing bits costs nothing: it is returned as it is, and what is said of its
-    samples is nan.
+    samples is nan. So it is of rows that an EoNADE imputed, which has none to weigh.
 
     Attributes:
         draws: imputed rows, `[N, draws, D]`, uint8; observed bits as they were.
@@ -86,8 +87,9 @@ def impute(
 
     Args:
         model: a Helmholtz machine, or a mixture of them: its components impute by themselves, and
-            are weighed by their p̂(x_observed). With a `TableModel` the result is a table like x
-            with the most probable levels, and medians of numbers, in its missing cells.
+            are weighed by their p̂(x_observed). An EoNADE needs neither samples nor moves. With a
+            `TableModel` the result is a table like x with the most probable levels, and medians of
+            numbers, in its missing cells.
         x: `[N, D]` of 0 and 1; what it holds at missing places is not looked at.
         missing: `[N, D]`, true where a bit is missing; None: where x is nan.
         samples: K, the most imputations weighted for each row.
@@ -120,20 +122,35 @@ def impute(
             enough=enough,
         )
         return Imputation(**impute_components(model, alone, key, progress))
-    if not isinstance(model, HelmholtzMachine):
-        raise UsageError("impute is for Helmholtz machines and mixtures, which this model is not")
+    if not isinstance(model, HelmholtzMachine | EoNADE):
+        raise UsageError(
+            "impute is for Helmholtz machines, mixtures and EoNADEs, which this model is not"
+        )
     bits, mask = _checked(model, x, missing)
     result = _as_observed(bits, draws)
     partial = np.flatnonzero(mask.any(axis=1))
     if len(partial):
-        rows = PartialRows(model, bits[partial], mask[partial])
-        by_gibbs = model.undirected is not None and not model.latent_sizes
-        how = gibbs_rows if by_gibbs else PartialRows.impute
-        for name, values in how(rows, effort, key, progress).items():
+        found = _impute_partial(model, bits[partial], mask[partial], (effort, key, progress))
+        for name, values in found.items():
             getattr(result, name)[partial] = values
-        if model.undirected and model.latent_sizes:
-            result.log_likelihood[partial] -= log_normaliser(model, key=key).value
     return result
+
+
+def _impute_partial(
+    model: HelmholtzMachine | EoNADE, bits: Any, missing: Any, how: tuple[Effort, Any, Any]
+) -> Fields:
+    """The fields of rows that all have missing bits, in the way that suits the model."""
+    effort, key, progress = how
+    if isinstance(model, EoNADE):
+        return impute_exactly(ExactImputer(model, bits, missing, effort.draws), key, progress)
+    rows = PartialRows(model, bits, missing)
+    if model.undirected is None:
+        return rows.impute(effort, key, progress)
+    if not model.latent_sizes:
+        return gibbs_rows(rows, effort, key, progress)
+    fields = rows.impute(effort, key, progress)
+    fields["log_likelihood"] = fields["log_likelihood"] - log_normaliser(model, key=key).value
+    return fields
 
 
 def _impute_table(
@@ -173,7 +190,7 @@ def _check_effort(effort: Effort) -> None:
 
 
 def _checked(
-    model: HelmholtzMachine, x: Any, missing: Any
+    model: BitModel, x: Any, missing: Any
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
     """Observed bits, 0 in place of the missing ones, and which are missing."""
     values = np.asarray(x)

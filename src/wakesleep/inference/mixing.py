@@ -10,10 +10,10 @@ from jaxtyping import Array, Key
 from scipy.special import logsumexp
 
 from wakesleep.data import ArrayRows, MaskedBits, PackedBits, Table, as_bits
-from wakesleep.errors import DataError
+from wakesleep.errors import DataError, UsageError
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, Mixture
+from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ SETTLED = 1e-9
 
 
 def mix(
-    models: Sequence[HelmholtzMachine | Mixture],
+    models: Sequence[BitModel],
     rows: Any,
     *,
     key: Key[Array, ""],
@@ -54,6 +54,8 @@ def mix(
     """
     components: list[HelmholtzMachine] = []
     for model in models:
+        if not isinstance(model, HelmholtzMachine | Mixture):
+            raise UsageError("only Helmholtz machines can be mixed, and mixtures of them")
         components += model.components if isinstance(model, Mixture) else [model]
     # The constructor says what is wrong before anything is computed.
     plain = Mixture(components, np.zeros(len(components)))

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, Key
 from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.each_row import map_rows
-from wakesleep.inference.normaliser import log_normaliser
+from wakesleep.inference.normaliser import log_normaliser, undirected_top
 from wakesleep.inference.responsibilities import responsibilities
-from wakesleep.models import BitModel, HelmholtzMachine, Mixture
+from wakesleep.models import BitModel, Mixture
 
 
 class Inferred(NamedTuple):
@@ -41,14 +41,13 @@ def infer_rows(
     if isinstance(model, Mixture):
         return _infer_mixture(model, bits, samples, key)
     values, means = map_rows(_Infer(needed_samples(model, bits, samples)), model, bits, key)
-    log_z = log_normaliser(model, key=key).value if model.undirected else 0.0
+    log_z = log_normaliser(model, key=key).value if undirected_top(model) else 0.0
     return Inferred(values.astype(np.float64) - log_z, means.astype(np.float64))
 
 
-def needed_samples(model: HelmholtzMachine, bits: Any, samples: int) -> int:
-    """One where nothing is drawn: no latents, and no missing cell that another hangs on."""
-    exact = not model.latent_sizes and (model.p[0].factorial or not isinstance(bits, MaskedBits))
-    return 1 if exact else samples
+def needed_samples(model: BitModel, bits: Any, samples: int) -> int:
+    """The model's own number where that is exact, as without latents; else those asked for."""
+    return model.exact_samples(masked=isinstance(bits, MaskedBits)) or samples
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,15 @@ class _Infer:
     samples: int
 
     def __call__(
-        self, model: HelmholtzMachine, x: Any, key: Key[Array, ""]
+        self, model: BitModel, x: Any, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, " H"]]:
         drawn = model.draw(key, x, self.samples)
         weights = importance.normalise(drawn.log_weights)[0]
         means = [jnp.zeros(0), *(weights @ layer[0] for layer in drawn.h)]
-        if model.undirected is not None:
+        rbm = undirected_top(model)
+        if rbm is not None:
             top = drawn.h[-1][0] if drawn.h else jnp.broadcast_to(x, (self.samples, model.features))
-            means.append(weights @ jax.nn.sigmoid(model.undirected.hidden_logits(top)))
+            means.append(weights @ jax.nn.sigmoid(rbm.hidden_logits(top)))
         return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)
 
 

@@ -84,7 +84,7 @@ def check_rows(model: LatentModel, table: Table, name: str) -> None:
     """Refuse rows that a model cannot take, with a sentence that names the table."""
     if isinstance(model, BitModel):
         if isinstance(table, ArrayRows):
-            raise UsageError(f"{name} holds arrays, but a Helmholtz machine takes tables of bits")
+            raise UsageError(f"{name} holds arrays, but this model takes tables of bits")
         check_width(table, model.features, name)
         if isinstance(table, MaskedBits) and table.groups != model.groups:
             raise DataError(

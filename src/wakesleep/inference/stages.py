@@ -20,7 +20,7 @@ from wakesleep.inference.conditions import observed
 from wakesleep.inference.moves import Target, move
 from wakesleep.inference.population import weigh, weighted_mean
 from wakesleep.inference.resampling import multinomial, take
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, HelmholtzMachine
 
 STAGES = (64, 128, 256)
 """Samples of the stages before the last."""
@@ -200,7 +200,7 @@ def _moved_fields(
     }
 
 
-def block_rows(model: HelmholtzMachine, samples: int, rows: int) -> int:
+def block_rows(model: BitModel, samples: int, rows: int) -> int:
     """A power of two where rows are few, so that numbers of rows share a compiled shape."""
     widest = max(model.features, *model.hidden_sizes, 1)
     most = max(1, LARGEST_ARRAY // (4 * samples * widest))

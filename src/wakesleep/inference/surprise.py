@@ -23,13 +23,14 @@ from jaxtyping import Array, Float, Key
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Progress
-from wakesleep.inference.each_row import map_rows
+from wakesleep.inference.each_row import OfOne, map_rows
+from wakesleep.inference.normaliser import undirected_top
 from wakesleep.inference.population import parents_of
 from wakesleep.inference.posterior import infer_rows, needed_samples
 from wakesleep.inference.resampling import systematic, take
 from wakesleep.inference.responsibilities import components_in_turn, responsibilities
 from wakesleep.inference.rows import checked_rows
-from wakesleep.models import HelmholtzMachine, LatentModel, Masked, Mixture
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, LatentModel, Masked, Mixture
 
 SCORED = 16
 """Draws that an autoregressive layer scores with every state, resampled from all of them."""
@@ -66,15 +67,15 @@ def cell_log_probs(
         raise UsageError(f"samples is {samples}, but it must be at least 1")
     if isinstance(model, Mixture):
         return _of_mixture(model, checked_rows(model, rows), samples, key, progress)
-    if not isinstance(model, HelmholtzMachine):
-        raise UsageError("cell_log_probs is for Helmholtz machines and mixtures alone")
-    if model.undirected and not model.latent_sizes:
-        raise UsageError(
-            "cell_log_probs is not for a plain RBM: put a layer below it, as in 'dbn 50-20'"
-        )
+    if not isinstance(model, HelmholtzMachine | EoNADE):
+        raise UsageError("cell_log_probs is for Helmholtz machines, mixtures and EoNADEs alone")
     table: Any = checked_rows(model, rows)
     assert isinstance(table, PackedBits | MaskedBits)
-    surprise = _Surprise(needed_samples(model, table, samples))
+    surprise: OfOne = _Surprise(needed_samples(model, table, samples))
+    if isinstance(model, EoNADE):
+        surprise = _predicted
+    elif undirected_top(model) and not model.latent_sizes:
+        surprise = _scored
     values = np.asarray(map_rows(surprise, model, table, key, progress), np.float64)
     if isinstance(table, MaskedBits):
         values[table.observed[:] == 0] = np.nan
@@ -103,7 +104,8 @@ class _Surprise:
 
     samples: int
 
-    def __call__(self, model: HelmholtzMachine, x: Any, key: Key[Array, ""]) -> Float[Array, " G"]:
+    def __call__(self, model: BitModel, x: Any, key: Key[Array, ""]) -> Float[Array, " G"]:
+        assert isinstance(model, HelmholtzMachine)
         masked = isinstance(x, Masked)
         bits = x.x if masked else x
         key_draw, key_choose = jax.random.split(key)
@@ -132,8 +134,34 @@ class _Surprise:
         return -jax.nn.logsumexp(shares[0, :, None] + log_ratios[0], axis=0)
 
 
+def _predicted(model: BitModel, x: Any, key: Key[Array, ""]) -> Float[Array, " G"]:
+    """By an EoNADE: each cell from all others in one pass, as it imputes."""
+    del key
+    assert isinstance(model, EoNADE)
+    bits = x.x if isinstance(x, Masked) else x
+    seen = x.observed if isinstance(x, Masked) else jnp.ones((1, model.groups_count))
+
+    def own(group: Array) -> Float[Array, ""]:
+        logits = model.predict(bits, seen.at[:, group].set(0))
+        return _own_log_probs(model, bits[:, None], logits[:, None])[0, 0, group]
+
+    return lax.map(own, jnp.arange(model.groups_count))
+
+
+def _scored(model: BitModel, x: Any, key: Key[Array, ""]) -> Float[Array, " G"]:
+    """By a plain RBM: from the row's score with every state of every cell; log Z cancels."""
+    del key
+    assert isinstance(model, HelmholtzMachine)
+    if isinstance(x, Masked):
+        raise UsageError(
+            "a plain RBM cannot sum over missing cells: put a layer below it, as in 'dbn 50-20', "
+            "or make missing a level (--missing level)"
+        )
+    return -_log_ratios(model, x[:, None], ())[0, 0]
+
+
 def _own_log_probs(
-    model: HelmholtzMachine, x: Float[Array, "1 K D"], logits: Float[Array, "1 K D"]
+    model: BitModel, x: Float[Array, "1 K D"], logits: Float[Array, "1 K D"]
 ) -> Float[Array, "1 K G"]:
     """log p(x_g | h) of every group, for units that are independent given h."""
     sizes = np.asarray(model.groups)
@@ -158,7 +186,7 @@ def _log_ratios(
     model: HelmholtzMachine, x: Float[Array, "1 K D"], h: tuple[Float[Array, "..."], ...]
 ) -> Float[Array, "1 K G"]:
     """log Σ_s p(x with s for x_g | h) / p(x | h) of every group, one state after another."""
-    layer, groups = model.visible, model.groups
+    layer, groups = model.p[0], model.groups
     pre = layer.preactivations(parents_of(h))
     own = layer.log_prob_given(x, pre)
     numbers = np.repeat(np.arange(len(groups)), groups)

@@ -1,16 +1,21 @@
-"""Latent models: the contract, Helmholtz machines, mixtures, and models given as JAX functions."""
+"""Latent models: the contract, Helmholtz machines, mixtures, EoNADE, and models of functions."""
 
 from wakesleep.models.base import Draw, LatentModel, by_network
+from wakesleep.models.bit_model import BitModel, Visible
+from wakesleep.models.eonade import EoNADE
+from wakesleep.models.eonade_spec import EoNADESpec
 from wakesleep.models.function_model import FunctionModel
 from wakesleep.models.generation import sample, sample_means
-from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents
 from wakesleep.models.masked import Masked
-from wakesleep.models.mixture import BitModel, Mixture
+from wakesleep.models.mixture import Mixture
 from wakesleep.models.table_model import TableModel
 
 __all__ = [
     "BitModel",
     "Draw",
+    "EoNADE",
+    "EoNADESpec",
     "FunctionModel",
     "HelmholtzMachine",
     "LatentModel",

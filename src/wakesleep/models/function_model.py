@@ -94,6 +94,10 @@ class FunctionModel(LatentModel):
         """log q(h | x) of pairs `[N, ...]`."""
         return jax.vmap(lambda h, x: self.functions.log_q(self.phi, h, x))(h, x)
 
+    def log_joint(self, x: Any, h: Any) -> Float[Array, " N"]:
+        """log p(x, h) of pairs `[N, ...]`."""
+        return jax.vmap(lambda x, h: self.functions.log_p(self.theta, x, h))(x, h)
+
     def p_leaves(self) -> PyTree:
         """True at theta's leaves, False at phi's."""
         marks = jax.tree.map(lambda _: True, self.theta), jax.tree.map(lambda _: False, self.phi)

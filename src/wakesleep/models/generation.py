@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.keys import LikeKey, as_key, generator_of
 from wakesleep.models.base import LatentModel
-from wakesleep.models.mixture import BitModel
+from wakesleep.models.bit_model import BitModel
 from wakesleep.models.table_model import TableModel
 
 

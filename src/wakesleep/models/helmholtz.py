@@ -8,19 +8,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.errors import UsageError
-from wakesleep.layers import RBM, Distribution, Layer
-from wakesleep.models.base import Draw, LatentModel, Terms
+from wakesleep.layers import RBM, Distribution, Emission, Layer
+from wakesleep.models.base import Draw, Terms
+from wakesleep.models.bit_model import BitModel, Visible
 from wakesleep.models.masked import Masked
 
 Latents = tuple[Float[Array, "... _"], ...]
-Visible = Float[Array, "... D"] | Masked
-"""An example's bits, or those that were observed with the mask that says which."""
 
 UNOBSERVED = 2**31 - 1
 """Folded into a draw's key for the visible groups that were not observed."""
 
 
-class HelmholtzMachine(LatentModel):
+class HelmholtzMachine(BitModel):
     """p(x, h) = p₀(x | h₁) p₁(h₁ | h₂) ⋯ p_L(h_L)  and  q(h | x) = q₁(h₁ | x) ⋯ q_L(h_L | h_{L−1}).
 
     The top p_L may be undirected (an RBM): then log p is known up to its normaliser everywhere
@@ -81,14 +80,14 @@ class HelmholtzMachine(LatentModel):
         return (*self.latent_sizes, *([self.undirected.units] if self.undirected else []))
 
     @property
-    def groups(self) -> tuple[int, ...]:
-        """The sizes of the groups of visible units; a bit by itself is a group of one."""
-        return self.p[0].emission.group_sizes or (1,) * self.features
+    def visible_emission(self) -> Emission:
+        """That of p's layer next to the data."""
+        return self.p[0].emission
 
-    @property
-    def groups_count(self) -> int:
-        """G, how many groups there are."""
-        return len(self.p[0].emission.group_sizes or range(self.features))
+    def exact_samples(self, *, masked: bool) -> int | None:
+        """One without latents, where nothing is drawn for missing cells either."""
+        drawn = masked and not self.p[0].factorial
+        return None if self.latent_sizes or drawn else 1
 
     @property
     def sees_mask(self) -> bool:
@@ -220,9 +219,6 @@ class HelmholtzMachine(LatentModel):
         return sum(self.log_q_terms(h, x), start=jnp.zeros(()))
 
     def with_visible_mean(self, mean: Float[Array, " D"]) -> "HelmholtzMachine":
-        """The same machine with p's visible bias at the log-odds of the data's mean.
-
-        The mean should be smoothed: a column that is always 0 would give −∞.
-        """
+        """The bias of p's layer next to the data."""
         bias = self.p[0].emission.bias_for(mean)
         return eqx.tree_at(lambda model: model.p[0], self, self.p[0].with_bias(bias))

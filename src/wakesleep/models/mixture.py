@@ -10,13 +10,15 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep.errors import UsageError
-from wakesleep.models.base import Draw, LatentModel
-from wakesleep.models.helmholtz import HelmholtzMachine, Latents, Visible
+from wakesleep.layers import Emission
+from wakesleep.models.base import Draw
+from wakesleep.models.bit_model import BitModel, Visible
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents
 
 MOST_COMPONENTS = 100
 
 
-class Mixture(LatentModel):
+class Mixture(BitModel):
     """p(x) = Σ_c π_c p_c(x): each row comes from one of the components, chosen by weight.
 
     The components are trained by themselves; `ws.mix` puts them together. As a latent model its
@@ -75,24 +77,23 @@ class Mixture(LatentModel):
         return self.components[0].features
 
     @property
-    def groups(self) -> tuple[int, ...]:
-        """The sizes of the groups of visible units; a bit by itself is a group of one."""
-        return self.components[0].groups
+    def visible_emission(self) -> Emission:
+        """That of every component."""
+        return self.components[0].visible_emission
 
-    @property
-    def groups_count(self) -> int:
-        """G, how many groups there are."""
-        return self.components[0].groups_count
+    def exact_samples(self, *, masked: bool) -> int | None:
+        """None: every component has a number of its own."""
+        del masked
+        return None
+
+    def with_visible_mean(self, mean: Float[Array, " D"]) -> "Mixture":
+        """The mixture of the components with that mean."""
+        return Mixture([each.with_visible_mean(mean) for each in self.components], self.log_weights)
 
     @property
     def latent_sizes(self) -> tuple[int, ...]:
         """The numbers of latent units of all components, one after another."""
         return tuple(size for each in self.components for size in each.latent_sizes)
-
-    @property
-    def hidden_sizes(self) -> tuple[int, ...]:
-        """The same: no component has an undirected top."""
-        return self.latent_sizes
 
     @property
     def log_proportions(self) -> Float[Array, " C"]:
@@ -159,10 +160,6 @@ class Mixture(LatentModel):
         keys = jax.random.split(key_dream, len(self.components))
         pairs = zip(self.components, keys, strict=True)
         return self.choose(key_choice, leading), [each.dream(part, leading) for each, part in pairs]
-
-
-BitModel = HelmholtzMachine | Mixture
-"""A model of rows of bits that scores, samples, imputes and embeds."""
 
 
 def _chosen_rows(

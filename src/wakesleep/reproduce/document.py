@@ -62,7 +62,7 @@ def _section(store: ExperimentStore, experiment: Experiment, results: Mapping[st
         return f"{head}\n{arena_table(experiment, results)}{_tried(store, experiment)}"
     rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
     table = f"{TABLE_HEAD}\n{rows}\n"
-    if experiment.kind == "curve" and results:
+    if experiment.kind in ("curve", "race") and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
     return f"{head}\n{_data_line(results)}{table}{_tried(store, experiment)}"
 

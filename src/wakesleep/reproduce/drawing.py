@@ -27,6 +27,8 @@ def figure_of(
         return bias_figures(next(iter(results.values())))[name]
     if experiment.kind == "samples":
         return _pictures(store, experiment, results)
+    if experiment.kind == "race":
+        return _race(experiment, results)
     figure = Figure(figsize=(8.5, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -89,6 +91,27 @@ def _learning_curves(
             )
     best = max(max(result["valid_ll"]) for result in results.values())
     axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
+
+
+def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
+    """For every model, the validation score against processor-seconds and samples scored."""
+    rows = [row for row in experiment.rows if row.name in results]
+    models = list(dict.fromkeys(row.line for row in rows))
+    figure = Figure(figsize=(11, 4.2 * len(models)), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(len(models), 2, squeeze=False, sharey="row")
+    for model, pair in zip(models, panels, strict=True):
+        lines = [(row, results[row.name]["curve"]) for row in rows if row.line == model]
+        best = max(max(curve["valid_ll"]) for _, curve in lines)
+        for axes, across in zip(pair, ("processor_seconds", "samples_scored"), strict=True):
+            for row, curve in lines:
+                axes.plot(curve[across], curve["valid_ll"], label=row.name)
+            axes.set(xlabel=across.replace("_", " "), title=model, ylim=(best - 30, best + 2))
+            axes.grid(visible=True, alpha=0.3)
+        pair[0].set(ylabel="validation log-likelihood (nats)")
+        pair[1].set(xscale="log")
+        pair[1].legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    return _png(figure)
 
 
 def _pictures(store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]) -> bytes:

@@ -3,7 +3,8 @@
 A row trains one or more candidates (architectures times learning rates), keeps the one that did
 best on the validation set, and evaluates that one on the test set. The model "auto" leaves the
 candidates to the automatic default. A row with `source` instead takes the trained model of another
-experiment's row and makes a figure of it.
+experiment's row and makes a figure of it. The rows of a race have recipes of so many
+processor-seconds, and keep the way that their training took.
 """
 
 import dataclasses
@@ -18,8 +19,8 @@ from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
 
-KINDS = ("table", "curve", "arena", "bias", "test-samples", "samples", "learning-curves")
-FIGURES = KINDS[3:]
+KINDS = ("table", "curve", "arena", "race", "bias", "test-samples", "samples", "learning-curves")
+FIGURES = KINDS[4:]
 AUTOMATIC = ("auto",)
 
 

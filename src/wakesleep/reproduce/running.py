@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from wakesleep import provenance
@@ -55,6 +56,7 @@ def run_row(
         "model": config.model,
         "epochs": len(trained.folder.records()),
         "valid_ll": trained.valid_ll,
+        **(race_curve(trained.folder) if config.recipe.processor_seconds else {}),
         "training_seconds": trained.seconds,
         "evaluation_seconds": time.monotonic() - began,
         "recipe": config.recipe.to_dict(),
@@ -67,6 +69,24 @@ def run_row(
         result["automatic"] = AutomaticChoice(trained.folder.path).folder.read_choice()
     store.write_result(row, result)
     return result
+
+
+def race_curve(folder: RunFolder) -> dict[str, Any]:
+    """The validation log-likelihood against processor-seconds and samples scored so far.
+
+    A sample is a state that p or q scores for a training example.
+    """
+    run, records = load_run(folder.path), folder.records()
+    phases, examples = run.config.recipe.expand(), len(run.data.train)
+    depth = len(run.machine.latent_sizes)
+    scored = [phases[each["phase"] - 1].estimator.scored(depth) * examples for each in records]
+    return {
+        "curve": {
+            "processor_seconds": list(accumulate(each["processor_seconds"] for each in records)),
+            "samples_scored": list(accumulate(scored)),
+            "valid_ll": [max(each["valid_ll"], each["valid_ll_average"]) for each in records],
+        }
+    }
 
 
 def train_row(

@@ -30,6 +30,7 @@ def save_checkpoint(folder: RunFolder, snapshot: Snapshot) -> Path:
         "best": dataclasses.asdict(snapshot.best),
         "seconds": snapshot.seconds,
         "finished": snapshot.finished,
+        "processor_seconds": snapshot.processor_seconds,
     }
     path = folder.checkpoints / f"step-{int(snapshot.arrays.state.step):010d}.safetensors"
     save_arrays(path, snapshot.arrays, header)
@@ -67,6 +68,7 @@ class RunProgress:
     best: Best
     seconds: float
     finished: bool
+    processor_seconds: float
 
 
 def read_progress(path: Path) -> RunProgress:
@@ -74,7 +76,10 @@ def read_progress(path: Path) -> RunProgress:
     header = read_header(path)
     try:
         position, best = Position(**header["position"]), Best(**header["best"])
-        return RunProgress(position, best, float(header["seconds"]), bool(header["finished"]))
+        # Checkpoints of earlier versions know nothing of processors.
+        spent = float(header.get("processor_seconds", 0.0))
+        finished = bool(header["finished"])
+        return RunProgress(position, best, float(header["seconds"]), finished, spent)
     except (KeyError, TypeError, ValueError):
         raise DataError(f"{path} is a model but not a checkpoint: nothing to resume") from None
 

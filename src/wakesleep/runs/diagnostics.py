@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wakesleep.data import Dataset
 from wakesleep.data.hidden_halves import hidden_half
 from wakesleep.inference.imputation import impute
-from wakesleep.models import BitModel, HelmholtzMachine, sample, sample_means
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, sample, sample_means
 from wakesleep.runs.config import FUNCTION
 from wakesleep.runs.fields import generative_fields, inference_fields, strongest
 from wakesleep.runs.folder import RunFolder
@@ -91,7 +91,7 @@ def make_diagnostics(model: BitModel, data: Dataset) -> Diagnostics:
     }
     if isinstance(model, HelmholtzMachine) and model.latent_sizes:
         arrays |= _fields(model) | _latents(model, data)
-    if model.latent_sizes:
+    if isinstance(model, EoNADE) or model.latent_sizes:
         arrays |= _imputations(model, data)
     return Diagnostics(arrays)
 

@@ -8,26 +8,24 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from wakesleep.errors import UsageError
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, HelmholtzMachine
 
 Fields = npt.NDArray[np.float32]
 
 
-def generative_fields(model: HelmholtzMachine) -> Fields:
+def generative_fields(model: BitModel) -> Fields:
     """How each latent unit next to the data moves the logits of p(x | h), `[H, D]`.
 
     The change of every bit's logit when that unit alone is switched on, all bits before it
     being 0. For an SBN this is the unit's column of W; the definition holds for every kind.
     """
-    _check_latents(model)
-    layer = model.visible
+    layer = _with_latents(model).visible
     return _responses(layer.parents, lambda y: layer.conditional_logits(jnp.zeros(layer.size), y))
 
 
-def inference_fields(model: HelmholtzMachine) -> Fields:
+def inference_fields(model: BitModel) -> Fields:
     """How each bit of x moves the logit of each unit in q(h | x), `[H, D]`, in the same sense."""
-    _check_latents(model)
-    layer = model.q[0]
+    layer = _with_latents(model).q[0]
     return _responses(layer.parents, lambda y: layer.conditional_logits(jnp.zeros(layer.size), y)).T
 
 
@@ -43,9 +41,10 @@ def scaled(fields: Fields) -> Fields:
     return np.asarray(0.5 + 0.5 * fields / np.where(largest > 0, largest, 1), np.float32)
 
 
-def _check_latents(model: HelmholtzMachine) -> None:
-    if not model.latent_sizes:
+def _with_latents(model: BitModel) -> HelmholtzMachine:
+    if not (isinstance(model, HelmholtzMachine) and model.latent_sizes):
         raise UsageError("a model without latent units has no receptive fields")
+    return model
 
 
 def _responses(parents: int, logits: Callable[[Array], Array]) -> Fields:

@@ -52,7 +52,7 @@ class Run:
 
     @property
     def machine(self) -> BitModel:
-        """The model, for what a Helmholtz machine and a mixture of them can do."""
+        """The model, for what a model of bits can do: score, sample, impute and embed."""
         if not isinstance(self.model, BitModel):
             raise UsageError(f"{self.path} holds a model given in Python, not a Helmholtz machine")
         return self.model

@@ -6,7 +6,7 @@ import jax
 
 from wakesleep.data import Dataset
 from wakesleep.errors import WakesleepError
-from wakesleep.models import HelmholtzMachine, sample_means
+from wakesleep.models import BitModel, sample_means
 from wakesleep.pictures import save_grid
 from wakesleep.runs.folder import RunFolder
 from wakesleep.training.events import EpochDone, EpochRecord, Event, Finished, Interrupted, Started
@@ -81,7 +81,7 @@ class SamplePictures:
         """Draw on EpochDone, where the data are images."""
         if self.every and self.data.image_shape and isinstance(event, EpochDone):
             epoch, model = event.record.epoch, event.snapshot.arrays.state.average
-            if epoch % self.every == 0 and isinstance(model, HelmholtzMachine):
+            if epoch % self.every == 0 and isinstance(model, BitModel):
                 # The same key every time: what changes from picture to picture is the model.
                 pictures = self.data.images(sample_means(model, PICTURED, key=jax.random.key(0)))
                 path = self.folder.path / "samples" / f"epoch-{epoch:05d}.png"

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from wakesleep.architecture import describe
 from wakesleep.errors import UsageError
 from wakesleep.inference.posterior import Inferred, infer_rows
-from wakesleep.models import HelmholtzMachine, TableModel
+from wakesleep.models import BitModel, TableModel
 from wakesleep.recipe import Recipe
 from wakesleep.sklearn.estimator_input import (
     Given,
@@ -296,5 +296,5 @@ class HelmholtzMachineDensity(
 
     def _keep(self, result: FitResult, passes: Passes) -> None:
         self._passes, self.history_, self.n_iter_ = passes, result.history, passes.done
-        self.model_ = cast(HelmholtzMachine, result.model)
+        self.model_ = cast(BitModel, result.model)
         self.architecture_ = describe(self.model_)

@@ -5,7 +5,7 @@ update are worked out from the sizes of the layers, at rates that were measured 
 of the machine that the results of this repository come from.
 """
 
-from wakesleep.architecture import parse
+from wakesleep.architecture import Architecture, parse
 from wakesleep.layers import LayerSpec
 from wakesleep.recipe import Recipe
 
@@ -37,6 +37,7 @@ def validation_seconds(model: str, features: int, recipe: Recipe, rows: int) -> 
 def _row(model: str, features: int) -> float:
     """Seconds for one row and one sample, forwards and backwards."""
     plan = parse(model)
+    assert isinstance(plan, Architecture), "the automatic choice tries no EoNADE"
     sizes = (features, *plan.latent_sizes)
     p = zip(plan.p, sizes, (*sizes[1:], 0), strict=True)
     q = zip(plan.q, sizes[1:], sizes, strict=False)

@@ -143,7 +143,7 @@ def companion(best: Candidate, number: int, *, other_order: bool) -> Candidate:
     A kind of layer that has no order goes by the seed alone.
     """
     plan = parse(best.model)
-    if other_order and "order" in option_rules(plan.p[0].kind):
+    if other_order and isinstance(plan, Architecture) and "order" in option_rules(plan.p[0].kind):
         model = str(_with_order(plan, number))
         return Candidate(f"order-{number}", model, best.recipe, number)
     return Candidate(f"again-{number}", best.model, best.recipe, number)

@@ -32,6 +32,7 @@ class EpochRecord:
     learning_rate: float
     seconds: float
     examples_per_second: float
+    processor_seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 
 from wakesleep.architecture import build
 from wakesleep.data import ArrayRows, Dataset
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel
 from wakesleep.recipe import Recipe
 
 MODEL_START = 2**31
@@ -14,8 +14,8 @@ MODEL_START = 2**31
 
 def initial_model(
     architecture: str, data: Dataset, recipe: Recipe | None = None, seed: int = 0
-) -> HelmholtzMachine:
-    """A machine for this data, started as the recipe says.
+) -> BitModel:
+    """A model for this data, started as the recipe says.
 
     `ws.fit` with an architecture, `wakesleep train` and the scikit-learn estimator all start
     from what this gives.

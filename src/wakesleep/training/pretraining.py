@@ -17,7 +17,7 @@ from wakesleep.data import Dataset, PackedBits, as_bits
 from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.layers import RBM, SBN, Layer
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import BitModel, HelmholtzMachine
 from wakesleep.recipe import Recipe
 from wakesleep.training.session import fit_model
 
@@ -27,14 +27,17 @@ PRETRAINING = 2**31 + 1
 ROWS_PER_CALL = 4096
 
 
-def pretrained(
-    model: HelmholtzMachine, data: Dataset, recipe: Recipe, seed: int = 0
-) -> HelmholtzMachine:
+def pretrained(model: BitModel, data: Dataset, recipe: Recipe, seed: int = 0) -> HelmholtzMachine:
     """The machine with its layers started by `recipe.pretrain` epochs of CD-1 each.
 
     Batches, optimiser and rates are the recipe's; the last parameters of each RBM are taken.
     """
-    if model.undirected is None or not model.latent_sizes or not _is_plain(model):
+    if (
+        not isinstance(model, HelmholtzMachine)
+        or model.undirected is None
+        or not model.latent_sizes
+        or not _is_plain(model)
+    ):
         raise UsageError(
             "pretrain is for deep belief networks of SBN layers on whole rows of bits, as "
             "'dbn 2000-500'"

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -121,6 +121,30 @@ def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int)
     return Snapshot(first_arrays(model, recipe, data.train, seed), Position(), Best(), seconds=0.0)
 
 
+class _Clocks(NamedTuple):
+    """When something began: by the clock on the wall, and in the processors' time."""
+
+    wall: float
+    processors: float
+
+    @classmethod
+    def now(cls) -> "_Clocks":
+        return cls(time.perf_counter(), time.process_time())
+
+    def since(self) -> tuple[float, float]:
+        """What passed since then."""
+        return time.perf_counter() - self.wall, time.process_time() - self.processors
+
+    def passed(self, before: Snapshot, snapshot: Snapshot) -> Snapshot:
+        """The snapshot with what passed added to what `before` had taken."""
+        seconds, processor_seconds = self.since()
+        return replace(
+            snapshot,
+            seconds=before.seconds + seconds,
+            processor_seconds=before.processor_seconds + processor_seconds,
+        )
+
+
 class _Session:
     """One call of `fit_model`: what does not change while it runs, and the history it gathers."""
 
@@ -168,7 +192,7 @@ class _Session:
         batch_size = min(phase.batch_size, len(self.data.train))
         steps = steps_per_epoch(len(self.data.train), batch_size, phase.epoch_updates)
         rates = learning_rates(phase, position.phase_epoch, steps)
-        began = time.perf_counter()
+        began = _Clocks.now()
         batches = Batches(self.data.train, batch_size, self.seed, steps)
         for block in batches.epoch(position.epoch, position.step):
             state, sums = self.run_block(state, sums, block, rates, before)
@@ -176,8 +200,8 @@ class _Session:
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
                 arrays = Arrays(state, before.arrays.best, sums)
-                elapsed = before.seconds + time.perf_counter() - began
-                return Snapshot(arrays, replace(position, step=done), before.best, elapsed)
+                there = replace(position, step=done)
+                return began.passed(before, Snapshot(arrays, there, before.best, before.seconds))
         log_z = quick_log_normaliser(state.model, validation_key(self.seed))
         scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
         return self.end_epoch(before, Arrays(state, before.arrays.best, sums), scores, began)
@@ -207,26 +231,32 @@ class _Session:
         return outcome.state, jax.tree.map(jnp.add, sums, outcome.sums)
 
     def end_epoch(
-        self, before: Snapshot, arrays: Arrays, scores: EpochScores, began: float
+        self, before: Snapshot, arrays: Arrays, scores: EpochScores, began: "_Clocks"
     ) -> Snapshot:
         """Keep the best parameters, and move on to the next epoch or phase."""
         position, phase = before.position, self.phases[before.position.phase]
         best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
-        seconds = time.perf_counter() - began
+        seconds, processor_seconds = began.since()
         rate = scores.steps * min(phase.batch_size, len(self.data.train)) / seconds
         record = replace(
             epoch_record(position, arrays.sums, scores, best),
             seconds=seconds,
             examples_per_second=rate,
+            processor_seconds=processor_seconds,
         )
         self.history.append(record)
+        spent = before.processor_seconds + processor_seconds
         after = next_position(position, best, phase)
+        if 0 < phase.processor_seconds <= spent:
+            after = Position(len(self.phases), 0, after.epoch, 0)
         state = arrays.state
         if after.phase != position.phase and after.phase < len(self.phases):
             following = self.phases[after.phase]
             state = next_phase_state(state, (phase, following), self.data.train, self.seed, after)
         sums = jax.tree.map(jnp.zeros_like, arrays.sums)
-        snapshot = Snapshot(Arrays(state, kept, sums), after, best, before.seconds + seconds)
+        arrays = Arrays(state, kept, sums)
+        total = before.seconds + seconds
+        snapshot = Snapshot(arrays, after, best, total, processor_seconds=spent)
         self.tell(EpochDone(record, snapshot))
         return snapshot
 

@@ -56,13 +56,23 @@ class Arrays(eqx.Module):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A training run between two steps."""
+    """A training run between two steps.
+
+    Attributes:
+        arrays: parameters and all else that is arrays.
+        position: the place in the recipe.
+        best: the best validation score so far.
+        seconds: what it took by the clock on the wall.
+        finished: whether the recipe is done.
+        processor_seconds: what it took of the processors, compilation and validation included.
+    """
 
     arrays: Arrays
     position: Position
     best: Best
     seconds: float
     finished: bool = False
+    processor_seconds: float = 0.0
 
 
 def training_key(seed: int) -> Key[Array, ""]:
