@@ -19,7 +19,7 @@ from wakesleep.data import Dataset, MaskedBits, PackedBits, as_bits
 from wakesleep.errors import DataError
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.inference.surprise import cell_log_probs
-from wakesleep.models import BitModel, Mixture
+from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run
 from wakesleep.runs.model_files import model_digest
@@ -111,7 +111,7 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
 def _cell_rows(model: BitModel) -> int:
     """As many rows as some seconds are enough for."""
     machines = model.components if isinstance(model, Mixture) else (model,)
-    if all(each.p[0].factorial for each in machines):
+    if all(isinstance(each, HelmholtzMachine) and each.p[0].factorial for each in machines):
         return CELL_ROWS[1]
     return int(np.clip(CELL_WORK // (len(machines) * model.features**2), *CELL_ROWS))
 
