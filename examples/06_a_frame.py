@@ -28,7 +28,7 @@ def made_up(rows: int, seed: int) -> pd.DataFrame:
 
 def main() -> None:
     train, test = made_up(600, seed=0), made_up(200, seed=1)
-    density = HelmholtzMachineDensity("sbn/sbn 8", max_iter=60, random_state=0).fit(train)
+    density = HelmholtzMachineDensity("sbn/sbn 8", max_iter=200, random_state=0).fit(train)
     print(f"held-out log-likelihood {density.score(test):.2f} nats")
 
     gaps = test.assign(member=None)

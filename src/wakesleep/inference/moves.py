@@ -176,13 +176,13 @@ def _move_jointly(
 def _move_tail(
     target: Target, key: Key[Array, ""], particles: Particles
 ) -> tuple[Particles, Bool[Array, "B K"]]:
-    """Propose unknown bits from a random unit on; what stands before it cancels.
+    """Propose unknown bits from a random place in the layer's order on; what is before cancels.
 
     Groups of which some states are allowed are held: they move with all others, or not at all.
     """
     visible, conditions, x = target.model.visible, target.conditions, particles.x
     key_place, key_x, key_accept = jax.random.split(key, 3)
-    starts = jnp.asarray(_group_starts(target.model))
+    starts = jnp.asarray(_group_places(target.model))
     place = jax.random.randint(key_place, x.shape[:-1], 0, x.shape[-1])
     held = conditions.fixed | (starts < place[..., None])
     for group in conditions.partial:
@@ -204,9 +204,10 @@ def _log_held(target: Target, x: Float[Array, "B K D"], logits: Float[Array, "B 
     return target.model.visible.log_prob_observed(x, logits, held)
 
 
-def _group_starts(model: HelmholtzMachine) -> npt.NDArray[np.int64]:
-    """For every unit, the first of its group, `[D]`."""
-    return np.repeat(np.cumsum((0, *model.groups[:-1])), model.groups)
+def _group_places(model: HelmholtzMachine) -> npt.NDArray[np.int64]:
+    """For every unit, the place of its group's first in the layer's order, `[D]`."""
+    first = np.cumsum((0, *model.groups[:-1]))
+    return np.repeat([model.visible.place(int(unit)) for unit in first], model.groups)
 
 
 def _logits(target: Target, particles: Particles) -> Float[Array, "B K D"]:

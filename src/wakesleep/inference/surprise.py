@@ -92,10 +92,11 @@ def _of_mixture(
     ]
     whole = [infer_rows(each, rows, samples, own).log_likelihood for each, own, _ in turns]
     total, _ = responsibilities(model, np.stack(whole, axis=1))
+    missing = np.isnan(cells[0])
     # [C, N, G]: each component's log p of the row without the cell.
-    without = np.stack(whole)[..., None] - np.stack(cells)
+    without = np.stack(whole)[..., None] - np.where(missing, 0.0, np.stack(cells))
     others = [responsibilities(model, without[..., g].T)[0] for g in range(model.groups_count)]
-    return total[:, None] - np.stack(others, axis=1)
+    return np.where(missing, np.nan, total[:, None] - np.stack(others, axis=1))
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,13 @@ class Row:
     name: str
     data: str = ""
     models: tuple[str, ...] = ()
-    automatic_minutes: float = 5.0
     learning_rates: tuple[float, ...] = ()
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000
     tolerance: float | None = None
     paper_nll: float | None = None
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    automatic_minutes: float = 5.0
     minutes: float = 10.0
     x: float | None = None
     line: str | None = None
