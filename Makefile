@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint docs bench clean
+.PHONY: demo test test-all lint docs bench bench-tables clean
 
 demo: $(READY)
 	$(BIN)/wakesleep train digits --model "sbn/sbn 10-50-100" --epochs 60 --out runs/demo --overwrite
@@ -47,6 +47,10 @@ bench: $(BENCH_READY)
 	  $(BENCH)/bin/python -m benchmarks.$$module || exit 1; \
 	done
 	$(BENCH)/bin/python -m benchmarks.peers.table
+
+# People's tables: hours, but it goes on where it was when it is started again.
+bench-tables: $(BENCH_READY)
+	$(BENCH)/bin/python -m benchmarks.tables
 
 $(BENCH_READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

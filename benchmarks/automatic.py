@@ -29,7 +29,7 @@ COMPONENTS = (1, 2, 5, 10, 20, 50, 100, 200)
 ROUNDS = 100
 SETTLED = 1e-4
 SMOOTHING = 0.1
-"""Added to a component's ones and zeros of each column; the mixture's best on most sets."""
+"""Added to a component's ones and zeros of each column."""
 SAMPLES = 100
 UPDATES = 4000
 Floats = npt.NDArray[np.float64]

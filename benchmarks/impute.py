@@ -20,8 +20,8 @@ from benchmarks.machine import provenance, write_result
 from wakesleep.inference.imputation import ENOUGH, impute
 from wakesleep.inference.surprise import cell_log_probs
 
-ROWS, REMOVED, REPETITIONS = 1000, 0.2, 5
-CELL_ROWS = 100
+ROWS, REMOVED, REPETITIONS = 500, 0.2, 3
+CELL_ROWS = 50
 
 
 def best_times(work: Callable[[], Any], rows: int) -> tuple[Any, dict[str, float]]:

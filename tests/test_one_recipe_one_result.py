@@ -53,7 +53,7 @@ def test_three_doors_one_model(rows, tmp_path):
         assert all(np.array_equal(a, b) for a, b in pairs)
 
 
-def test_the_automatic_model_is_the_same_from_a_call_and_a_command(rows, tmp_path):
+def test_the_automatic_model_is_the_same_behind_every_door(rows, tmp_path):
     bits = PackedBits.pack(rows)
     data = Dataset("rows", bits, bits.take([]), bits.take([]), "already binary")
     by_call = ws.fit(data, minutes=0.02, seed=SEED).model
@@ -62,8 +62,10 @@ def test_the_automatic_model_is_the_same_from_a_call_and_a_command(rows, tmp_pat
     out = ["--seed", str(SEED), "--out", str(tmp_path / "run"), "--quiet", "--no-diagnostics"]
     assert main([*words, *out]) == 0
     by_words = ws.load_model(tmp_path / "run" / "model.safetensors")
-    pairs = zip(jax.tree.leaves(by_call), jax.tree.leaves(by_words), strict=True)
-    assert all(np.array_equal(a, b) for a, b in pairs)
+    estimator = HelmholtzMachineDensity("auto", minutes=0.02, random_state=SEED).fit(rows)
+    for model in (by_words, estimator.model_):
+        pairs = zip(jax.tree.leaves(by_call), jax.tree.leaves(model), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
 
 
 def test_the_visible_bias_starts_at_the_data_s_log_odds_behind_every_door(rows):

@@ -9,7 +9,7 @@ from tests.inference.oracle import frequencies
 from tests.mixtures import LOG_P, MIXTURE, ROWS, SEEN, SIZES, components
 from tests.oracle import grouped_log_likelihood, observed_log_likelihood
 from wakesleep.data import as_bits
-from wakesleep.inference import posterior
+from wakesleep.inference import each_row
 from wakesleep.inference.mixing import em_log_weights, fit_mixture_weights
 from wakesleep.inference.posterior import embedding_names, infer_rows
 from wakesleep.inference.responsibilities import joint_effective_samples
@@ -32,24 +32,24 @@ def test_likelihoods_and_responsibilities_are_the_exact_ones(key):
 
 def test_a_row_s_numbers_are_its_own(key, monkeypatch):
     whole = infer_rows(MIXTURE, as_bits(BITS), 30, key)
-    monkeypatch.setattr(posterior, "ROWS_PER_CALL", 5)
+    monkeypatch.setattr(each_row, "ROWS_PER_CALL", 5)
     backwards = infer_rows(MIXTURE, as_bits(BITS[::-1]), 30, key)
     assert np.array_equal(backwards.means[::-1], whole.means)
     assert np.array_equal(backwards.log_likelihood[::-1], whole.log_likelihood)
 
 
-@pytest.mark.parametrize("threshold", [0, 1])
-def test_imputations_are_the_exact_conditionals(threshold, key):
+@pytest.mark.parametrize("moves", [0, 30])
+def test_imputations_are_the_exact_conditionals(moves, key):
     row = ROWS[7]
     log_p, conditional = observed_log_likelihood(LOG_P, ROWS, row, SEEN)
-    options = {"samples": 1000, "draws": 100, "moves": 30, "threshold": threshold}
+    options = {"samples": 1000, "draws": 100, "moves": moves, "enough": np.inf}
     told = []
     x, missing = np.tile(row, (COPIES, 1)), np.tile(~SEEN, (COPIES, 1))
     progress = lambda *now: told.append(now)  # noqa: E731
     result = ws.impute(MIXTURE, x, missing, key=key, progress=progress, **options)
     assert told[-1] == (2 * COPIES, 2 * COPIES)
-    assert result.moved.all() == bool(threshold)
-    assert np.isnan(result.accepted).all() != bool(threshold)
+    assert result.moved.all() == bool(moves)
+    assert np.isnan(result.accepted).all() != bool(moves)
     slack = 1 / result.effective_samples.mean()
     each = np.stack([frequencies(draws, ROWS) for draws in result.draws])
     for estimates, exact in (

@@ -49,11 +49,13 @@ def test_a_header_without_an_order_has_none(key, tmp_path):
     assert [layer.order for layer in (*shapes.p, *shapes.q)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("kind", ["nade", "ar_sbn"])
+@pytest.mark.parametrize("kind", ["nade", "ar_sbn", "darn"])
 def test_the_first_unit_of_an_order_sees_no_other(kind, key):
-    model = ws.build(f"{kind}(order=6)", features=6, key=key)
+    model = ws.build(f"{kind}(order=6, units=2)|sbn/sbn 3", features=6, key=key)
     layer, first = model.p[0], unit_order(6, BERNOULLI, 6).units[0]
+    assert layer.place(first) == 0
+    assert unit_order(0, BERNOULLI, 6).place(first) == first
     x = jax.random.bernoulli(key, 0.5, (20, 6)).astype(jnp.float32)
-    spread = np.ptp(layer.conditional_logits(x, jnp.zeros(0)), axis=0)
+    spread = np.ptp(layer.conditional_logits(x, jnp.zeros(3)), axis=0)
     assert first != 0
     assert np.flatnonzero(spread < 1e-7).tolist() == [first]

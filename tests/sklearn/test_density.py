@@ -67,11 +67,13 @@ def test_imputed_entries_are_the_exact_conditionals(fitted, how):
         [probabilities(fitted.model_, x, m) for x, m in zip(rows, missing, strict=True)]
     )
     if how == "probability":
-        np.testing.assert_allclose(found, exact, atol=0.05)
+        # A row is left with a tenth of the 2,000 samples effective, at the least.
+        np.testing.assert_allclose(found, exact, atol=4.5 * 0.5 / np.sqrt(200))
+        assert np.abs(found - exact)[missing].mean() < 0.05
     else:
         assert np.isin(found, (0, 1)).all()
     if how == "probable":
-        decided = missing & (abs(exact - 0.5) > 0.05)
+        decided = missing & (abs(exact - 0.5) > 4.5 * 0.5 / np.sqrt(200))
         assert np.array_equal(found[decided], exact[decided] > 0.5)
 
 

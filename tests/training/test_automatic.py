@@ -12,6 +12,7 @@ from wakesleep.data.held_out import held_out_count, hold_out
 from wakesleep.errors import DataError, UsageError
 from wakesleep.models import HelmholtzMachine
 from wakesleep.training.automatic import LEAST_UPDATES, MOST_UPDATES, automatic_candidates
+from wakesleep.training.automatic_fit import Trained, choose
 from wakesleep.training.events import Chosen, EpochDone, Tried
 
 TINY = 0.02
@@ -32,9 +33,9 @@ def empty_table(rows, features, valid=100):
 @pytest.mark.parametrize(
     ("rows", "features", "models"),
     [
-        (118, 20, ["nade(hidden=100)", "nade(hidden=100)", "nade/nade 10"]),
-        (1500, 180, ["nade(hidden=200)", "nade(hidden=200)", "nade/nade 50"]),
-        (1500, 1000, ["nade(hidden=200)", "nade(hidden=200)"]),
+        (118, 20, ["nade(hidden=100)", "nade/nade 10"]),
+        (1500, 180, ["nade(hidden=200)", "nade/nade 50"]),
+        (1500, 1000, ["nade(hidden=200)"]),
         (16_000, 16, ["nade(hidden=200)", "nade/nade 50"]),
         (50_000, 784, ["nade(hidden=200)"]),
     ],
@@ -54,6 +55,45 @@ def test_a_larger_budget_gives_no_fewer_updates_and_few_rows_no_less_decay():
     short, long = (automatic_candidates(many, minutes)[0] for minutes in (1, 10))
     assert short.updates < long.updates
     assert automatic_candidates(few)[0].recipe.weight_decay > short.recipe.weight_decay
+
+
+def story(scores, epochs):
+    """What is tried where candidates have these scores and stop after so many epochs."""
+    seen = []
+
+    def train(candidate):
+        seen.append((candidate.name, candidate.model, candidate.recipe.weight_decay))
+        done = min(epochs, candidate.recipe.epochs)
+        return Trained(scores.get(candidate.name, -12.0), done, lambda: None)
+
+    data = load_dataset("bars", size=3, train=2000, valid=300, test=0)
+    choice = choose(data, 2, 0, train, lambda event: None)
+    assert [one.candidate.name for one in choice.tried] == [name for name, _, _ in seen]
+    return choice.best.name, seen
+
+
+def test_more_decay_is_tried_where_training_stops_early_and_goes_on_while_it_helps():
+    best, seen = story({"nade": -11.0, "more-decay-1": -10.0, "more-decay-2": -10.5}, epochs=5)
+    assert best == "more-decay-1"
+    assert [(name, decay) for name, _, decay in seen[:4]] == [
+        ("nade", 0.05),
+        ("more-decay-1", 0.2),
+        ("more-decay-2", 0.8),
+        ("latents", 0.2),
+    ]
+    best, seen = story({"nade": -11.0}, epochs=10_000)
+    assert [name for name, _, _ in seen][:2] == ["nade", "latents"]
+
+
+def test_further_trainings_keep_the_order_of_columns_where_another_one_loses():
+    lost = {"nade": -10.0, "order-1": -11.0}
+    _, seen = story(lost, epochs=10_000)
+    assert [each[:2] for each in seen[2:]] == [
+        ("order-1", "nade(hidden=200, order=1)"),
+        *((f"again-{number}", "nade(hidden=200)") for number in (2, 3, 4)),
+    ]
+    _, seen = story({f"order-{n}": -10.05 for n in range(1, 5)} | {"nade": -10.0}, epochs=10_000)
+    assert [name for name, _, _ in seen[2:]] == ["order-1", "order-2", "order-3", "order-4"]
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])

@@ -13,7 +13,7 @@ from wakesleep.kernels import ar_sbn_sample
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.layers.order import ORDER, unit_order
+from wakesleep.layers.order import ORDER, UnitOrder, unit_order
 from wakesleep.options import Rule
 
 
@@ -54,6 +54,11 @@ class ARSBN(Layer):
         return cls(init.weights(key_W, size, parents), S, jnp.zeros(size), order=order)
 
     @property
+    def unit_order(self) -> UnitOrder:
+        """That of the option `order`."""
+        return unit_order(self.order, self.emission, self.size)
+
+    @property
     def bias(self) -> Any:
         """The leaf b."""
         return self.b
@@ -65,13 +70,13 @@ class ARSBN(Layer):
 
     def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """All at once: with x known, the recurrence is a masked matrix product."""
-        order = unit_order(self.order, self.emission, self.size)
+        order = self.unit_order
         return order.put_back(order.take(x) @ jnp.tril(self.S, -1).T) + pre[0]
 
     def draw_units(
         self, noise: Float[Array, "*batch D"], pre: Preactivations
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """Unit after unit, each adding its column of S to the logits behind it."""
-        order = unit_order(self.order, self.emission, self.size)
+        order = self.unit_order
         x, logits = ar_sbn_sample(order.take(noise), order.take(pre[0]), self.S, order.following)
         return order.put_back(x), order.put_back(logits)

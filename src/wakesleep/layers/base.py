@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Key
 from wakesleep.layers.distribution import Distribution, Map, Options, Preactivations
 from wakesleep.layers.emission import CERTAIN
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.layers.order import unit_order
+from wakesleep.layers.order import UnitOrder, unit_order
 
 __all__ = ["Layer", "Map", "Options", "Preactivations"]
 
@@ -70,10 +70,14 @@ class Layer(Distribution):
         respect to the parameters, x held fixed.
         """
 
+    @property
+    def unit_order(self) -> UnitOrder:
+        """In which order the units are drawn: as they stand, unless a kind has an order."""
+        return unit_order(0, self.emission, self.size)
+
     def place(self, unit: int) -> int:
         """When a unit is drawn: its place in the layer's order."""
-        places = unit_order(self.options.get("order", 0), self.emission, self.size).places
-        return places[unit] if places else unit
+        return self.unit_order.place(unit)
 
     def conditional_logits(
         self, x: Float[Array, "*#batch D"], y: Float[Array, "*#batch C"]

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import Emission
 from wakesleep.layers.initialisation import Initialisation
+from wakesleep.layers.order import UnitOrder
 from wakesleep.options import Choice, Rule, Whole
 
 NONLINEARITIES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
@@ -65,6 +66,11 @@ class Deterministic(Layer):
     def emission(self) -> Emission:
         """The inner layer's."""
         return self.inner.emission
+
+    @property
+    def unit_order(self) -> UnitOrder:
+        """The inner layer's."""
+        return self.inner.unit_order
 
     @property
     def units(self) -> int:

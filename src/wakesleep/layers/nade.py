@@ -13,7 +13,7 @@ from wakesleep.kernels import nade_logits, nade_sample
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.layers.order import ORDER, unit_order
+from wakesleep.layers.order import ORDER, UnitOrder, unit_order
 from wakesleep.options import Rule, Whole
 
 
@@ -76,6 +76,11 @@ class NADE(Layer):
         return self.a.shape[0]
 
     @property
+    def unit_order(self) -> UnitOrder:
+        """That of the option `order`."""
+        return unit_order(self.order, self.emission, self.size)
+
+    @property
     def bias(self) -> Any:
         """The leaf b."""
         return self.b
@@ -88,7 +93,7 @@ class NADE(Layer):
     def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """One pass over the units, the hidden layer growing as it goes."""
         hidden, fixed = pre
-        order = unit_order(self.order, self.emission, self.size)
+        order = self.unit_order
         return order.put_back(nade_logits(order.take(x), hidden, order.take(fixed), self.W, self.V))
 
     def draw_units(
@@ -96,7 +101,7 @@ class NADE(Layer):
     ) -> tuple[Float[Array, "*batch D"], Float[Array, "... D"]]:
         """Unit after unit, the hidden layer growing as it goes."""
         hidden, fixed = pre
-        order = unit_order(self.order, self.emission, self.size)
+        order = self.unit_order
         noise, fixed = order.take(noise), order.take(fixed)
         x, logits = nade_sample(noise, hidden, fixed, self.W, self.V, order.following)
         return order.put_back(x), order.put_back(logits)

@@ -35,6 +35,10 @@ class UnitOrder:
     places: tuple[int, ...]
     following: tuple[int, ...]
 
+    def place(self, unit: int) -> int:
+        """When a unit is drawn: after all units of lower places."""
+        return self.places[unit] if self.units else unit
+
     def take(self, values: Float[Array, "*batch D"]) -> Float[Array, "*batch D"]:
         """Values of units, one for every place."""
         return _moved(self.units, self.places, values) if self.units else values

@@ -42,7 +42,7 @@ class AutomaticChoice:
     def prepare(
         self, config: RunConfig, minutes: float | int, *, overwrite: bool = False
     ) -> Dataset:
-        """Lay out the candidates, so that `run` can start or go on; gives the data.
+        """Lay out the first candidate, so that `run` can start or go on; gives the data.
 
         The model and the recipe of `config` are left to the rule. Without validation rows a part
         of the training rows is held out, and the candidates' configs say so.
@@ -52,13 +52,11 @@ class AutomaticChoice:
         if not len(data.valid):
             held_out = dataclasses.replace(config.data, held_out=True)
             config, data = dataclasses.replace(config, data=held_out), hold_out(data)
-        candidates = automatic_candidates(data, minutes)
+        first, *_ = automatic_candidates(data, minutes)
         self.folder.check_free(overwrite=overwrite)
         self.path.mkdir(parents=True, exist_ok=True)
         self.folder.write_choice({"model": AUTO, "minutes": minutes, "seed": config.seed})
-        for candidate in candidates:
-            run = RunFolder(self.folder.candidates / candidate.name)
-            write_start(run, _config(config, candidate), data)
+        write_start(RunFolder(self.folder.candidates / first.name), _config(config, first), data)
         return data
 
     def run(self, options: RunOptions, data: str | Path | None = None) -> Choice | None:

@@ -19,7 +19,7 @@ from wakesleep.data import Dataset, MaskedBits, PackedBits, as_bits
 from wakesleep.errors import DataError
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.inference.surprise import cell_log_probs
-from wakesleep.models import BitModel
+from wakesleep.models import BitModel, HelmholtzMachine, Mixture
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run
 from wakesleep.runs.model_files import model_digest
@@ -32,8 +32,10 @@ ROWS = 2000
 """At most so many training rows are scored, evenly spaced."""
 SAMPLES = 200
 """Latents drawn for each row, here and in what is compared with it."""
-CELL_ROWS = 256
-"""At most so many training rows' cells are looked at."""
+CELL_ROWS = (4, 256)
+"""The fewest and the most training rows whose cells are looked at."""
+CELL_WORK = 60_000_000
+"""Units that an autoregressive layer scores for them: all of them for each state of a group."""
 CELL_SAMPLES = 100
 """Latents drawn for a row's cells: they are ranked, and need less than a likelihood does."""
 SEED = 0
@@ -83,9 +85,8 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
     chosen = _spaced(len(rows), ROWS)
     measure = np.zeros(len(rows)) if data.table is None else data.table.log_measure["train"]
     scores = score_rows(model, rows.take(chosen), measure[chosen], samples)
-    cells = cell_log_probs(
-        model, rows.take(_spaced(len(rows), CELL_ROWS)), CELL_SAMPLES, key=jax.random.key(SEED)
-    )
+    looked_at = rows.take(_spaced(len(rows), _cell_rows(model)))
+    cells = cell_log_probs(model, looked_at, CELL_SAMPLES, key=jax.random.key(SEED))
     with warnings.catch_warnings():
         # A column without a value in these rows.
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -105,6 +106,14 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
     measure = np.zeros(len(held_out)) if data.table is None else data.table.log_measure["valid"]
     means = {name: float(each.mean()) for name, each in made.others(held_out, measure).items()}
     return dataclasses.replace(made, valid={**means, "log_measure": float(measure.mean())})
+
+
+def _cell_rows(model: BitModel) -> int:
+    """As many rows as some seconds are enough for."""
+    machines = model.components if isinstance(model, Mixture) else (model,)
+    if all(isinstance(each, HelmholtzMachine) and each.p[0].factorial for each in machines):
+        return CELL_ROWS[1]
+    return int(np.clip(CELL_WORK // (len(machines) * model.features**2), *CELL_ROWS))
 
 
 def _spaced(total: int, most: int) -> npt.NDArray[np.intp]:

@@ -16,7 +16,34 @@ def narwhals_frame(frame: Frame, origin: Origin) -> Any:
         known = nw.from_native(origin.template, eager_only=True).schema
     assert origin.library is not None
     series = [_series(cells, known.get(cells.name), origin.library) for cells in frame.cells]
-    return nw.to_native(nw.from_dict({one.name: one for one in series}))
+    native = nw.to_native(nw.from_dict({one.name: one for one in series}))
+    if origin.library == "pyarrow" and origin.template is not None:
+        return _arrow_texts(native, origin.template)
+    return native
+
+
+def _arrow_texts(table: Any, template: Any) -> Any:
+    """Arrow has several types of text and of levels, which are one to narwhals."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        known = field.name in template.schema.names
+        wanted = template.schema.field(field.name).type if known else field.type
+        if wanted == field.type or not (_is_text(wanted) and _is_text(field.type)):
+            continue
+        try:
+            table = table.set_column(place, field.name, table.column(place).cast(wanted))
+        except pa.ArrowInvalid:
+            continue  # more levels than a short index can count
+    return table
+
+
+def _is_text(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(dtype):
+        return _is_text(dtype.value_type)
+    return bool(pa.types.is_string(dtype) or pa.types.is_large_string(dtype))
 
 
 def _series(cells: Cells, dtype: Any, library: Any) -> Any:

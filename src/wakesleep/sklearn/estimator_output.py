@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.errors import UsageError
 from wakesleep.inference.given import sample_given
-from wakesleep.inference.imputation import impute
+from wakesleep.inference.imputation import ENOUGH, impute
 from wakesleep.inference.imputed_table import HOW, impute_read
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
@@ -58,10 +58,11 @@ def impute_given(x: Given, model: TableModel, key: Key[Array, ""], options: dict
         raise UsageError(f"how is {how!r}, but it must be one of {', '.join((*HOW, PROBABILITY))}")
     read = model.read(x.table, unseen=options["unseen"])
     say(read.notes)
+    enough = _enough(samples)
     if how != PROBABILITY:
-        return x.form.give(impute_read(model, read, samples, key=key, how=how)[0])
+        return x.form.give(impute_read(model, read, samples, key=key, how=how, enough=enough)[0])
     _check_bits(model)
-    _, imputed = impute_read(model, read, samples, key=key)
+    _, imputed = impute_read(model, read, samples, key=key, enough=enough)
     return _numbers_like(x.form, model, imputed.probabilities)
 
 
@@ -86,8 +87,14 @@ def visible_means(
     if isinstance(rows, PackedBits):
         return bits.astype(np.float64)
     missing = np.repeat(rows.observed[:] == 0, rows.groups, axis=1)
-    imputed = impute(model.model, bits, missing, samples, key=key, draws=1)
+    enough = _enough(samples)
+    imputed = impute(model.model, bits, missing, samples, key=key, draws=1, enough=enough)
     return imputed.probabilities.astype(np.float64)
+
+
+def _enough(samples: int) -> int:
+    """Effective samples after which a row is left: more where a person asks for more samples."""
+    return max(ENOUGH, samples // 10)
 
 
 def _check_bits(model: TableModel) -> None:

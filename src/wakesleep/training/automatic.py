@@ -33,13 +33,11 @@ PATIENCE = 500
 LEAST_BETWEEN, MOST_BETWEEN = 10, 400
 """Updates between two validations."""
 
-MANY_ROWS = 10_000
-"""From so many rows on, nobody needs to try more weight decay."""
 SOME_ROWS = 1000
 """Below, there is more decay and there are fewer hidden and latent units."""
 DECAY, MOST_DECAY = 0.05, 0.5
-MORE_DECAY = 4
-"""The factor of the second try."""
+MORE_DECAY, RUNGS = 4, 2
+"""The factor of the next try, and how many there are, where training was stopped early."""
 
 COMPANIONS = 4
 """At most so many further trainings of the best candidate, to be mixed with it."""
@@ -90,13 +88,7 @@ def _ideas(rows: int) -> tuple[_Idea, ...]:
     decay = round(min(MOST_DECAY, DECAY * SOME_ROWS / rows), 3) if few else DECAY
     visible = f"nade(hidden={100 if few else 200})"
     latent = f"nade/nade {10 if few else 50}"
-    if rows >= MANY_ROWS:
-        return (_Idea("nade", visible, decay, 0.3), _Idea("latents", latent, decay, 0.3))
-    return (
-        _Idea("nade", visible, decay, 0.25),
-        _Idea("nade-more-decay", visible, MORE_DECAY * decay, 0.2),
-        _Idea("latents", latent, decay, 0.25),
-    )
+    return (_Idea("nade", visible, decay, 0.3), _Idea("latents", latent, decay, 0.3))
 
 
 def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
@@ -131,6 +123,18 @@ def _epoch_seconds(model: str, recipe: Recipe, data: Dataset) -> float:
     update = update_seconds(model, data.features, recipe)
     validation = validation_seconds(model, data.features, recipe, len(data.valid))
     return recipe.epoch_updates * update + validation
+
+
+def with_more_decay(candidate: Candidate, rung: int) -> Candidate:
+    """The same with so many times `MORE_DECAY` in its weight decay."""
+    decay = candidate.recipe.weight_decay * MORE_DECAY**rung
+    return Candidate(f"more-decay-{rung}", candidate.model, with_decay(candidate, decay).recipe)
+
+
+def with_decay(candidate: Candidate, decay: float) -> Candidate:
+    """The same with another weight decay."""
+    recipe = candidate.recipe.overridden({"weight_decay": round(decay, 3)})
+    return replace(candidate, recipe=recipe)
 
 
 def companion(best: Candidate, number: int, *, other_order: bool) -> Candidate:

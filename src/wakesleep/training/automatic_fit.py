@@ -13,10 +13,13 @@ from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
 from wakesleep.training.automatic import (
     COMPANIONS,
     MINUTES,
+    RUNGS,
     automatic_candidates,
     companion,
     nominal_seconds,
     order_matters,
+    with_decay,
+    with_more_decay,
 )
 from wakesleep.training.candidate import Candidate
 from wakesleep.training.divergence import DivergenceError
@@ -79,7 +82,12 @@ def choose(
     `data` has validation rows. What is done here is the same in memory and in a folder.
     """
     attempts = _Attempts(data, 60.0 * minutes, train, tell)
-    if not attempts.all_of(automatic_candidates(data, minutes)):
+    first, *others = automatic_candidates(data, minutes)
+    if not (attempts.all_of([first]) and attempts.more_decay(first)):
+        return None
+    # What holds one model back from learning the rows by heart will do for the others.
+    decay = attempts.best()[0].recipe.weight_decay
+    if not attempts.all_of([with_decay(one, decay) for one in others]):
         return None
     best, trained = attempts.best()
     members = attempts.companions(best)
@@ -106,6 +114,26 @@ class _Attempts:
     def all_of(self, candidates: Sequence[Candidate]) -> bool:
         """Train them in turn; False when interrupted."""
         return all(self._one(candidate) for candidate in candidates)
+
+    def more_decay(self, first: Candidate) -> bool:
+        """Where training was stopped early, try more decay as long as it helps and is affordable.
+
+        False when interrupted.
+        """
+        before = first
+        for rung in range(1, RUNGS + 1):
+            epochs = self.done[before].epochs
+            if epochs == before.recipe.epochs:
+                return True
+            candidate = with_more_decay(first, rung)
+            if nominal_seconds(candidate, self.data, epochs) > self.left:
+                return True
+            if not self._one(candidate):
+                return False
+            if self.score(candidate) <= self.score(before):
+                return True
+            before = candidate
+        return True
 
     def companions(self, best: Candidate) -> list[Trained] | None:
         """Train the best candidate again, as often as the budget is still good for.

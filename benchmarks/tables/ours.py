@@ -1,0 +1,123 @@
+"""Our side of every comparison: the library's defaults, by its public functions."""
+
+import hashlib
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+import pandas as pd
+
+import wakesleep as ws
+from wakesleep.data.people_tables import packed
+from wakesleep.inference.imputation import impute
+from wakesleep.inference.posterior import infer_rows
+from wakesleep.schema import (
+    Encoded,
+    Schema,
+    most_probable,
+    read_frame,
+    to_native,
+    without_unseen,
+)
+from wakesleep.training import FitResult
+from wakesleep.training.automatic import MINUTES, automatic_candidates
+
+SAMPLES = 200
+"""Latents drawn for each row that is scored."""
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A trained model and the schema of its training rows."""
+
+    model: ws.HelmholtzMachine | ws.Mixture
+    schema: Schema
+    seed: int
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What was chosen."""
+        return {"model": ws.describe(self.model)}
+
+    def encode(self, frame: pd.DataFrame) -> Encoded:
+        """Rows as states; a level that training never saw is a missing cell for all methods."""
+        known, _ = without_unseen(self.schema, read_frame(frame))
+        return self.schema.encode(known)
+
+    def score(self, frame: pd.DataFrame) -> np.ndarray:
+        """Each row's log-likelihood in the table's units."""
+        encoded = self.encode(frame)
+        measure = self.schema.log_measure(encoded).sum(axis=1)
+        return self._infer(encoded).log_likelihood + measure
+
+    def features(self, frame: pd.DataFrame) -> np.ndarray:
+        """Posterior means of the latents."""
+        return self._infer(self.encode(frame)).means
+
+    def _infer(self, encoded: Encoded):
+        rows = packed(encoded, self.schema)
+        return infer_rows(self.model, rows, SAMPLES, jax.random.key(self.seed))
+
+    def impute(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The most probable level, or the median of a number, in place of each gap."""
+        encoded = self.encode(frame)
+        missing = np.repeat(~encoded.observed, self.schema.groups, axis=1)
+        key = jax.random.key(self.seed)
+        imputed = impute(self.model, encoded.bits, missing, SAMPLES, key=key, draws=1)
+        bits = most_probable(self.schema, imputed.probabilities)
+        return to_native(self.schema.decode(bits, None, tails=False), like=frame)
+
+    def sample(self, count: int, like: pd.DataFrame) -> pd.DataFrame:
+        """New rows of the table; `Schema.decode` refuses a row that none could be."""
+        bits = ws.sample(self.model, count, key=jax.random.key(self.seed))
+        return to_native(self.schema.decode(np.asarray(bits), self.seed), like=like)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How ours is trained: the automatic choice within so many minutes of arithmetic.
+
+    Attributes:
+        minutes: the budget.
+        seed: of everything random.
+        latents: choose among the rule's candidates with latents alone, for what needs latents.
+        atoms: whether a number that many rows share has a probability of its own.
+    """
+
+    minutes: float
+    seed: int
+    latents: bool = False
+    atoms: bool = True
+
+
+def fit_ours(train: pd.DataFrame, valid: pd.DataFrame, how: Training) -> Ours:
+    """`ws.fit` with no model. Parts that want the same training have it once."""
+    key = how, _digest(train, valid)
+    if key not in _FITTED:
+        table = {} if how.atoms else {"atoms": False}
+        data = ws.load_dataset({"train": train, "valid": valid}, table=table)
+        assert data.schema is not None
+        result = _fit_latents(data, how) if how.latents else _fit(data, how)
+        _FITTED[key] = Ours(result.model, data.schema, how.seed)
+    return _FITTED[key]
+
+
+def _fit(data: ws.Dataset, how: Training) -> FitResult:
+    return ws.fit(data, minutes=how.minutes, seed=how.seed)
+
+
+def _fit_latents(data: ws.Dataset, how: Training) -> FitResult:
+    """The rule's candidate with latents, for no more updates than a visible one would have."""
+    candidates = automatic_candidates(data, max(how.minutes, MINUTES))
+    candidate = next(one for one in candidates if "/" in one.model)
+    most = automatic_candidates(data, how.minutes)[0].recipe.epochs
+    recipe = candidate.recipe.overridden({"epochs": min(most, candidate.recipe.epochs)})
+    return ws.fit(candidate.model, data, recipe, seed=how.seed)
+
+
+_FITTED: dict[tuple[Training, tuple[str, ...]], Ours] = {}
+
+
+def _digest(*frames: pd.DataFrame) -> tuple[str, ...]:
+    texts = (frame.to_csv().encode() for frame in frames)
+    return tuple(hashlib.sha256(text).hexdigest() for text in texts)
