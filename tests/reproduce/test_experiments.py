@@ -114,7 +114,8 @@ def test_rows_that_would_share_a_folder_are_refused():
 
 def test_slugs_and_candidates():
     assert slug("AR-SBN/SBN 500 †") == "ar-sbn-sbn-500"
-    row = Row("t", "r", "digits", ("sbn/sbn 2", "sbn/sbn 3"), (0.1, 0.2), Recipe())
+    models = ("sbn/sbn 2", "sbn/sbn 3")
+    row = Row("t", "r", "digits", models, learning_rates=(0.1, 0.2), recipe=Recipe())
     names = list(row.candidates())
     assert names[0] == "sbn-sbn-2-rate-0.1"
     assert len(set(names)) == 4
