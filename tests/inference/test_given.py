@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+import wakesleep as ws
 from tests.inference.groups import EVERY, group_machine, log_probs, states_of
 from wakesleep.errors import UsageError
 from wakesleep.inference.given import sample_given
@@ -80,3 +81,12 @@ def test_conditions_first_in_the_order_are_exact(key):
 def test_what_cannot_be_is_refused(allowed, count, said, key):
     with pytest.raises(UsageError, match=said):
         sample_given(group_machine("sbn"), allowed, count, key=key)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("rbm 3", "undirected top"), ("eonade(hidden=3)", "Helmholtz machines")]
+)
+def test_models_that_cannot_say_so(text, said, key):
+    model = ws.build(text, features=4, key=key)
+    with pytest.raises(UsageError, match=said):
+        sample_given(model, {0: [1, 0]}, 1, key=key)

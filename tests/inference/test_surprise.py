@@ -6,6 +6,8 @@ import pytest
 
 import wakesleep as ws
 from tests.inference.groups import EVERY, GROUPS, group_machine, log_probs, states_of
+from tests.machines import small_machine
+from tests.oracle import all_bits, undirected
 from wakesleep.data import MaskedBits
 from wakesleep.errors import UsageError
 from wakesleep.inference.surprise import cell_log_probs
@@ -53,6 +55,18 @@ def test_it_is_exact_without_latents(text, key):
     values = cell_log_probs(machine, EVERY.astype(np.uint8), key=key)
     expected = exact(machine, states_of(EVERY), np.ones((len(EVERY), len(GROUPS)), bool))
     np.testing.assert_allclose(values, expected, atol=1e-4)
+
+
+def test_cells_of_an_rbm_are_exact(key):
+    machine = small_machine("rbm 3")
+    every = np.asarray(all_bits(4), np.float64)
+    log_p = undirected.log_likelihood(machine, every)
+    values = cell_log_probs(machine, every.astype(np.uint8), key=key)
+    for cell in range(4):
+        turned = (every + np.eye(4)[cell]) % 2
+        other = [np.flatnonzero((every == row).all(1))[0] for row in turned]
+        expected = log_p - np.logaddexp(log_p, log_p[other])
+        np.testing.assert_allclose(values[:, cell], expected, atol=1e-4)
 
 
 def test_a_row_s_numbers_are_its_own(key):

@@ -56,14 +56,15 @@ def finish(process):
     return process.returncode, out, error
 
 
-def test_twenty_kills_at_random_moments_change_nothing(tmp_path, cache):
+@pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_change_nothing(count, tmp_path, cache):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     start_run(whole, CONFIG, EVERY_EPOCH)
     RunFolder(killed).write_config(CONFIG)
     moments = random.Random(0)
     resume = ("--resume", killed, "--checkpoint-every", "0", "--json", "--no-diagnostics")
     kills = 0
-    while kills < 20:
+    while kills < count:
         process = train(*resume, env=cache)
         # Mostly once an epoch is through, so that the run moves on; sometimes long before.
         if moments.random() < 0.8:
