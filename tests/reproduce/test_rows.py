@@ -49,7 +49,7 @@ def in_tmp(tmp_path, monkeypatch):
 
 
 # One experiment of every kind; the others in the long suite.
-SHORT_SUITE = ("table3", "fig1a", "fig1b", "fig2a", "samples", "learning-curves", "race")
+SHORT_SUITE = ("table3", "fig1a", "fig1b", "fig2a", "samples", "learning-curves", "race", "debd")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from wakesleep.reproduce.experiments import Experiment, Row
 def arena_table(experiment: Experiment, results: Mapping[str, Any]) -> str:
     """One line for each row; lower is better, and a positive lead is ours."""
     others = list(dict.fromkeys(name for row in experiment.rows for name in row.published))
-    heads = ["set", "ours", *others, "latent classes", "lead", "K", "model"]
+    heads = ["set", "ours", *others, "lead", "K", "model"]
     heads += ["minutes of training", "seconds to score 1,000 rows", "commit"]
     lines = [_joined(heads), _joined(["---"] * len(heads)).replace(" ", "")]
     lines += [_line(row, results.get(row.name), others) for row in experiment.rows]
@@ -24,17 +24,17 @@ def lead(row: Row, nll: float) -> float | None:
 def _line(row: Row, result: Mapping[str, Any] | None, others: list[str]) -> str:
     published = [_number(row.published.get(name)) for name in others]
     if result is None:
-        return _joined([row.name, row.no_result, *published, *[""] * 7])
+        return _joined([row.name, row.no_result, *published, *[""] * 6])
     examples = result["evaluation"]["examples"]
     ahead = lead(row, result["nll"])
     cells = [
         row.name,
         f"{result['nll']:.2f} ± {result['interval']:.2f}",
         *published,
-        _number(result["automatic"].get("latent_classes_nll")),
         "" if ahead is None else f"{ahead:+.2f}",
         "exact" if result["evaluation"]["method"] == "exact" else f"{result['samples']:,}",
-        f"`{result['model']}`",
+        # A bar between kinds of layers would end the cell.
+        f"`{result['model']}`".replace("|", "\\|"),
         f"{result['training_seconds'] / 60:.1f}",
         f"{1000 * result['evaluation_seconds'] / examples:.1f}",
         f"`{result['commit']}`",

@@ -20,7 +20,7 @@ def figure_of(
     store: ExperimentStore, experiment: Experiment, results: Mapping[str, Any]
 ) -> bytes | None:
     """A PNG file's bytes; None for a table, or where nothing was run."""
-    if not results or experiment.kind == "table":
+    if not results or experiment.kind in ("table", "arena"):
         return None
     if experiment.kind == "bias":
         name = "gradient-bias.png" if experiment.name == "fig1b" else "log-likelihood-bias.png"
