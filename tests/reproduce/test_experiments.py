@@ -21,7 +21,7 @@ EXPERIMENTS = [load_experiment(name) for name in experiment_names()]
 
 def test_everything_the_paper_shows_is_there():
     asked = "table1 table2-mnist table2-caltech table3 table3-screening eonade darn q-updates"
-    figures = "fig1a fig1b fig2a samples learning-curves logp-bias debd race"
+    figures = "fig1a fig1b fig2a samples learning-curves logp-bias debd records race"
     assert experiment_names() == f"{asked} {figures}".split()
 
 
@@ -37,7 +37,8 @@ def test_every_row_can_be_run(experiment):
                 continue
             assert all(parse(model) for model in row.models)
             without_q = not getattr(parse(row.models[0]), "q", ())
-            assert row.samples >= 10_000 or without_q or experiment.kind == "curve"
+            short = experiment.kind in ("curve", "arena")
+            assert row.samples >= 10_000 or without_q or short
         assert row.minutes > 0
 
 

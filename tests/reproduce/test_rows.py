@@ -11,6 +11,7 @@ from wakesleep.cli import main
 from wakesleep.data import load_dataset
 from wakesleep.errors import UsageError
 from wakesleep.evaluation import log_likelihood
+from wakesleep.inference.mixing import mix
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
 from wakesleep.reproduce import drawing
@@ -160,6 +161,20 @@ def test_the_best_candidate_on_validation_is_the_one_tested(store):
     result = run_row(store, row, Budget(None))
     assert result["recipe"]["learning_rate"] == 0.05
     assert len(result["valid_ll"]) == 2
+
+
+def test_a_mixed_row_judges_the_mixture_of_its_candidates(store):
+    models = ("nade(hidden=4)", "nade(hidden=4, order=1)")
+    row = dataclasses.replace(ROW, models=models, mixed=True, samples=1)
+    result = run_row(store, row, Budget(None))
+    parts = [
+        load_model(store.run_path(row) / name / "model.safetensors") for name in result["valid_ll"]
+    ]
+    data, key = load_dataset("bars"), jax.random.key(row.seed)
+    again = log_likelihood(mix(parts, data.valid, key=key), data.test, 1, key=key)
+    assert result["nll"] == pytest.approx(-again.mean, abs=1e-6)
+    assert result["model"] == "mixture of 2: nade(hidden=4); nade(hidden=4, order=1)"
+    assert result["epochs"] == 6
 
 
 def test_a_candidate_that_diverges_loses(store):

@@ -1,8 +1,9 @@
 """The experiments of `wakesleep/experiments/*.toml`, read and checked. No JAX here.
 
 A row trains one or more candidates (architectures times learning rates), keeps the one that did
-best on the validation set, and evaluates that one on the test set. The model "auto" leaves the
-candidates to the automatic default. A row with `source` instead takes the trained model of another
+best on the validation set, and evaluates that one on the test set. A row with `mixed` evaluates the
+mixture of all its candidates instead. The model "auto" leaves the candidates to the automatic
+default. A row with `source` instead takes the trained model of another
 experiment's row and makes a figure of it. The rows of a race have recipes of so many
 processor-seconds, and keep the way that their training took.
 """
@@ -33,6 +34,7 @@ class Row:
         name: as the paper writes it; unique in the experiment.
         data: a data set's name.
         models: architectures to choose from, or "auto" alone.
+        mixed: all of them are kept, as one mixture weighted on the validation set.
         automatic_minutes: the budget of "auto".
         learning_rates: rates to choose from; empty for the recipe's own.
         recipe: how each candidate is trained.
@@ -54,6 +56,7 @@ class Row:
     name: str
     data: str = ""
     models: tuple[str, ...] = ()
+    mixed: bool = False
     learning_rates: tuple[float, ...] = ()
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000

@@ -40,7 +40,7 @@ def shrunk(row: Row) -> Row:
     return dataclasses.replace(
         row,
         data="digits",
-        models=tuple(_narrow(model) for model in row.models[:1]),
+        models=tuple(_narrow(model) for model in row.models[: 1 + row.mixed]),
         automatic_minutes=AUTOMATIC_MINUTES,
         learning_rates=row.learning_rates[-1:],
         recipe=_without_patience(recipe),
@@ -51,8 +51,8 @@ def shrunk(row: Row) -> Row:
 
 
 def _narrow(model: str) -> str:
-    """Every width a tenth, at least 2; options such as nade's hidden width too."""
-    return re.sub(r"\d+", lambda width: str(max(2, int(width[0]) // SHRINK)), model)
+    """Every width a tenth, at least 2; options such as nade's hidden width too, but no order."""
+    return re.sub(r"(?<!\d)(?<!order=)\d+", lambda width: str(max(2, int(width[0]) // SHRINK)), model)
 
 
 def _without_patience(recipe: Recipe) -> Recipe:

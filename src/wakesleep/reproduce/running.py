@@ -1,8 +1,10 @@
 """Running a row: train its candidates, keep the best on validation, evaluate that on the test."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from wakesleep import provenance
@@ -13,8 +15,9 @@ from wakesleep.runs.automatic_choice import AutomaticChoice
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import load_run
+from wakesleep.runs.mixed_runs import mix_runs
 from wakesleep.runs.run_evaluation import RunEvaluation
-from wakesleep.runs.selection import CandidateRun, select
+from wakesleep.runs.selection import CandidateRun, progress_at_end, select
 from wakesleep.runs.start import RunOptions
 from wakesleep.training.events import Observer
 
@@ -54,7 +57,7 @@ def run_row(
         "data": score["data"],
         "binarisation": score["binarisation"],
         "model": config.model,
-        "epochs": len(trained.folder.records()),
+        "epochs": trained.folder.records()[-1]["epoch"],
         "valid_ll": trained.valid_ll,
         **(race_curve(trained.folder) if config.recipe.processor_seconds else {}),
         "training_seconds": trained.seconds,
@@ -108,7 +111,17 @@ def train_row(
         raise OutOfTimeError
     folders = {name: candidate.folder for name, candidate in candidates.items()}
     seconds = sum(r["seconds"] for folder in folders.values() for r in folder.records())
-    return Trained(folders[selection.best], selection.valid_ll, seconds)
+    kept = _mixed(path, folders, row.seed) if row.mixed else folders[selection.best]
+    return Trained(kept, selection.valid_ll, seconds)
+
+
+def _mixed(path: Path, folders: Mapping[str, RunFolder], seed: int) -> RunFolder:
+    """The mixture of all candidates that did not diverge, in a run folder beside theirs."""
+    mixture = RunFolder(path / "mixture")
+    if not mixture.config_path.exists():
+        finished = [each.path for each in folders.values() if progress_at_end(each)]
+        mix_runs(finished, mixture.path, seed=seed)
+    return mixture
 
 
 def _train_automatic(
