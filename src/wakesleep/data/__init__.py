@@ -17,6 +17,7 @@ from wakesleep.data.grey import GreyRows
 from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.mnist_dynamic import MNIST_DYNAMIC
 from wakesleep.data.pack import pack_dataset, write_packed
+from wakesleep.data.penguins import PENGUINS
 from wakesleep.data.splits import DEFAULT_SPLIT, Fractions, check_own_splits
 from wakesleep.errors import UsageError
 
@@ -46,7 +47,7 @@ __all__ = [
 
 DATASETS: dict[str, DatasetEntry] = {
     entry.name: entry
-    for entry in (BARS, DIGITS, MNIST_DYNAMIC, *(known.entry() for known in PACKED_SETS))
+    for entry in (BARS, DIGITS, PENGUINS, MNIST_DYNAMIC, *(known.entry() for known in PACKED_SETS))
 }
 """Every data set `load_dataset` knows by name."""
 

@@ -137,6 +137,10 @@ def load_table(
         numbers = split_numbers(len(whole), split, seed, whole.source)
         frames = {name: whole.take(rows) for name, rows in numbers.items()}
     tables, about = encode_splits(frames, numbers, options)
+    # Held-out rows may have been taken from the training rows' own table.
+    about = dataclasses.replace(
+        about, read_again=lambda split: options.read(sources.get(split, sources["train"]))
+    )
     source = sources["train"]
     name = Path(source).name.split(".")[0] if isinstance(source, str | Path) else "frame"
     return Dataset(

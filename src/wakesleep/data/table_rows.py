@@ -1,5 +1,6 @@
 """What is known of a table's rows beside their bits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     # Loaded by those who have tables: `--help` does not wait for it.
-    from wakesleep.schema import Schema
+    from wakesleep.schema import Frame, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class TableRows:
             row's cell, `[G]`.
         raw_digests: of each split's rows as they were read, whatever the schema makes of them.
         notes: what a person should know of the rows that were held out.
+        read_again: gives the whole table that a split's rows came from, as it was read; None
+            where the bits say all there is.
     """
 
     schema: "Schema"
@@ -34,6 +37,7 @@ class TableRows:
     cell_measure: npt.NDArray[np.float64]
     raw_digests: dict[str, str]
     notes: tuple[str, ...] = ()
+    read_again: "Callable[[str], Frame] | None" = None
 
     def __repr__(self) -> str:
         return f"TableRows({self.schema!r})"

@@ -11,6 +11,7 @@ from wakesleep.report.imputations import imputations_png
 from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import activity_figure, learning_figures, likelihood_figures
 from wakesleep.report.run_view import RunView, view_run
+from wakesleep.report.table_view import table_view
 from wakesleep.runs.fields import scaled
 from wakesleep.runs.latent_use import ALIVE, LayerUse
 from wakesleep.runs.yardstick_words import gains
@@ -58,7 +59,10 @@ def write_report(
     view = view_run(run, data)
     tell(1, STEPS)
     latents = latent_rows(view)
+    table = table_view(view)
     tell(2, STEPS)
+    # Bits of a table mean nothing to look at: its columns do.
+    pictures = [] if table else model_pictures(view)
     path = write_page(
         out or Path(run) / "report.html",
         "report.html.j2",
@@ -70,8 +74,9 @@ def write_report(
         latents=latents,
         activity=[activity_figure([row.use for row in latents])] if latents else [],
         alive_threshold=ALIVE,
-        pictures=model_pictures(view),
-        fields=field_pictures(view),
+        table=table,
+        pictures=pictures,
+        fields=[] if table else field_pictures(view),
         imputations=imputation_pictures(view),
     )
     tell(STEPS, STEPS)

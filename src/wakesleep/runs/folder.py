@@ -60,6 +60,11 @@ class RunFolder:
         return self.path / "diagnostics.safetensors"
 
     @property
+    def table_path(self) -> Path:
+        """What the report shows of a table: columns, odd rows, samples beside data."""
+        return self.path / "table.json"
+
+    @property
     def diverged_path(self) -> Path:
         """Of a candidate that is out of the choice: how it diverged."""
         return self.path / "diverged.json"

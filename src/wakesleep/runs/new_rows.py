@@ -45,7 +45,7 @@ class NewRows:
         """A table for these rows: their numbers in the file and identifiers in front."""
         count = len(self)
         nothing = np.zeros(count, bool)
-        identifiers = self._identifiers()
+        identifiers = self.identifiers()
         front = [*identifiers]
         if ROW not in [cells.name for cells in identifiers]:
             front.insert(0, Cells(ROW, "whole", np.arange(1, count + 1), nothing))
@@ -61,7 +61,8 @@ class NewRows:
         ]
         return Frame((*front, *made), count, "the result")
 
-    def _identifiers(self) -> list[Cells]:
+    def identifiers(self) -> list[Cells]:
+        """The table's columns that name its rows."""
         if self.frame is None or self.schema is None:
             return []
         names = [one.name for one in self.schema.columns if one.kind == "identifier"]

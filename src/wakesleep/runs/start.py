@@ -27,6 +27,7 @@ from wakesleep.runs.loading import Run, load_run
 from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.runs.schema_json import write_schema
+from wakesleep.runs.table_numbers import write_table_numbers
 from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer
@@ -242,7 +243,7 @@ def write_end(folder: RunFolder, model: BitModel, data: Dataset) -> None:
     """Write what a report shows of the model in the folder, and what new rows are compared with."""
     write_diagnostics(folder, model, data)
     if data.schema is not None:
-        write_yardstick(folder, model, data)
+        write_table_numbers(folder, data, model, write_yardstick(folder, model, data))
 
 
 def notes_of(data: Dataset) -> dict[str, Any]:
@@ -263,6 +264,7 @@ def clear(folder: RunFolder) -> None:
         folder.evaluation_path,
         folder.evaluation_path.with_suffix(".npz"),
         folder.diagnostics_path,
+        folder.table_path,
         folder.diverged_path,
         *folder.path.glob(".evaluation-*.partial"),
     ):

@@ -82,10 +82,10 @@ def score_rows(model: BitModel, rows: Rows, log_measure: Floats, samples: int = 
 def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Yardstick:
     """Score training rows and their cells, count their levels, and fit a mixture."""
     rows = fixed_rows(data.train)
-    chosen = _spaced(len(rows), ROWS)
+    chosen = spaced(len(rows), ROWS)
     measure = np.zeros(len(rows)) if data.table is None else data.table.log_measure["train"]
     scores = score_rows(model, rows.take(chosen), measure[chosen], samples)
-    looked_at = rows.take(_spaced(len(rows), _cell_rows(model)))
+    looked_at = rows.take(spaced(len(rows), cell_rows(model)))
     cells = cell_log_probs(model, looked_at, CELL_SAMPLES, key=jax.random.key(SEED))
     with warnings.catch_warnings():
         # A column without a value in these rows.
@@ -108,7 +108,7 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
     return dataclasses.replace(made, valid={**means, "log_measure": float(measure.mean())})
 
 
-def _cell_rows(model: BitModel) -> int:
+def cell_rows(model: BitModel) -> int:
     """As many rows as some seconds are enough for."""
     machines = model.components if isinstance(model, Mixture) else (model,)
     if all(isinstance(each, HelmholtzMachine) and each.p[0].factorial for each in machines):
@@ -116,7 +116,7 @@ def _cell_rows(model: BitModel) -> int:
     return int(np.clip(CELL_WORK // (len(machines) * model.features**2), *CELL_ROWS))
 
 
-def _spaced(total: int, most: int) -> npt.NDArray[np.intp]:
+def spaced(total: int, most: int) -> npt.NDArray[np.intp]:
     """The numbers of at most so many rows, evenly spaced."""
     return np.unique(np.linspace(0, total - 1, min(most, total)).astype(np.intp))
 

@@ -58,6 +58,10 @@ class Column(ABC):
         """Levels or bins, in a few words."""
 
     @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """Each state in words: a level, a number, or the ends of a bin."""
+
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
 
@@ -137,6 +141,10 @@ class ConstantColumn(Column):
         """The value."""
         return quoted(self.value)
 
+    def labels(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {"value": self.value, "storage": self.storage}
@@ -172,6 +180,10 @@ class LeftOutColumn(Column):
     def detail(self) -> str:
         """Nothing."""
         return ""
+
+    def labels(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Nothing more."""

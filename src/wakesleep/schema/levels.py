@@ -118,7 +118,7 @@ class LevelColumn(Column):
 
     def cells(self, codes: Codes, rng: np.random.Generator, tails: bool) -> Cells:
         """The levels themselves."""
-        names = (*self.levels, self.other) if self.other is not None else self.levels
+        names = self.labels()
         # "other" is no number.
         storage: Storage = self.storage if self.other is None else "text"
         missing = codes < 0
@@ -141,6 +141,10 @@ class LevelColumn(Column):
         """How many levels, and the first of them."""
         pooled = f"; {self.pooled} rare ones are {self.other!r}" if self.pooled else ""
         return f"{len(self.levels)}: {listed(self.levels, 4)}{pooled}"
+
+    def labels(self) -> tuple[str, ...]:
+        """The levels, and the name of what others share."""
+        return self.levels if self.other is None else (*self.levels, self.other)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -138,6 +138,15 @@ class NumberColumn(Column):
         bins = f"{len(self.bins.lower)} bin{'' if len(self.bins.lower) == 1 else 's'}"
         return f"{bins} from {self._shown(least)} to {self._shown(most)}{extra}"
 
+    def labels(self) -> tuple[str, ...]:
+        """The least and the largest value of each bin, then the atoms."""
+        bins = self.bins
+        half = 0.0 if bins.decimals is None else 0.5 * 10.0**-bins.decimals
+        ends = zip(bins.lower + half, bins.upper - half, strict=True)
+        texts = [(self._shown(low), self._shown(max(low, high))) for low, high in ends]
+        cores = [low if low == high else f"{low} to {high}" for low, high in texts]
+        return (*cores, *map(self._shown, bins.atoms))
+
     def _shown(self, value: float) -> str:
         if self.unit is None:
             return f"{value:.6g}"
