@@ -17,8 +17,8 @@ def absence() -> str | None:
 
 
 @contextmanager
-def chromium(size: tuple[int, int] = DESKTOP, *, dark: bool = False):
-    """A browser without network, of a phone's or a desktop's size."""
+def chromium(size: tuple[int, int] = DESKTOP, *, dark: bool = False, offline: bool = True):
+    """A browser of a phone's or a desktop's size, without network unless said."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -40,9 +40,10 @@ def chromium(size: tuple[int, int] = DESKTOP, *, dark: bool = False):
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-        driver.execute_cdp_cmd("Network.enable", {})
-        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        if offline:
+            driver.execute_cdp_cmd("Network.enable", {})
+            none = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+            driver.execute_cdp_cmd("Network.emulateNetworkConditions", none)
         yield driver
     finally:
         driver.quit()

@@ -10,6 +10,7 @@ from wakesleep.cli.compare import Compare
 from wakesleep.cli.data import Data
 from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
+from wakesleep.cli.explore import Explore
 from wakesleep.cli.impute import Impute
 from wakesleep.cli.info import Info
 from wakesleep.cli.mix import Mix
@@ -36,6 +37,7 @@ Command = (
     | Annotated[Impute, tyro.conf.subcommand("impute")]
     | Annotated[Embed, tyro.conf.subcommand("embed")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Models, tyro.conf.subcommand("models")]
     | Annotated[Data, tyro.conf.subcommand("data")]
