@@ -95,6 +95,15 @@ class Choice:
         return None if value in self.names else f"must be one of {', '.join(self.names)}"
 
 
+@dataclass(frozen=True)
+class Switch:
+    """On or off."""
+
+    def problem(self, value: Any) -> str | None:
+        """No number stands for it."""
+        return None if isinstance(value, bool) else "must be true or false"
+
+
 def check_option(name: str, value: Any, rule: Rule) -> None:
     """Raise a `UsageError` that says what is wrong and what would be right."""
     problem = rule.problem(value)

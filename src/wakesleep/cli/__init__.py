@@ -7,6 +7,7 @@ import tyro
 
 from wakesleep.cli.bootstrap_command import Bootstrap
 from wakesleep.cli.compare import Compare
+from wakesleep.cli.compilation_cache import keep_compiled
 from wakesleep.cli.data import Data
 from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
@@ -92,7 +93,9 @@ def main(arguments: list[str] | None = None) -> int:
     words = _with_new_name([word for word in words if word != "--debug"])
     words = _with_estimator_options(words)
     try:
-        return parse(words).run()
+        command = parse(words)
+        keep_compiled()
+        return command.run()
     except WakesleepError as error:
         if debug:
             raise

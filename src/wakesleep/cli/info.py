@@ -22,6 +22,7 @@ class Info:
 
         import wakesleep
         from wakesleep import kernels
+        from wakesleep.cli.compilation_cache import cache_status
         from wakesleep.data import list_datasets
 
         in_use, reason = kernels.status()
@@ -34,6 +35,7 @@ class Info:
             "devices": [str(device) for device in jax.devices()],
             "cores": os.cpu_count(),
             "kernels": f"{in_use} ({reason})",
+            "compiled": cache_status(),
             "data": [one.name for one in list_datasets() if one.absence is None],
         }
         if self.json:

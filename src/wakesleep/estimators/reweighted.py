@@ -1,5 +1,6 @@
 """Reweighted Wake-Sleep, the paper's Algorithm 1; classic wake-sleep is its K = 1 case."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -7,12 +8,15 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
+from wakesleep.inference.combinations import combine, combined_objective
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
-from wakesleep.options import Number, Whole
+from wakesleep.models.helmholtz import HelmholtzMachine
+from wakesleep.options import Number, Switch, Whole
 
 CHAINS = 2**31 - 1
 """Folded into a step's key for the chains of an undirected top."""
@@ -34,6 +38,10 @@ class Reweighted(Estimator):
     last this is contrastive wake-sleep (the paper's section 2.3), and of a plain RBM contrastive
     divergence.
 
+    With `combine` the wake updates take all K^L combinations of the K samples of each of the L
+    latent layers, each weighted, and not the K that were drawn together: less noise from the same
+    samples, for the work of K x K matrices (`inference/combinations.py`).
+
     Attributes:
         samples: K, the number of latents drawn per example; 1 for classic wake-sleep.
         wake_p: weight of the wake update of p.
@@ -43,6 +51,7 @@ class Reweighted(Estimator):
         chains: chains of an undirected top that go on from step to step; 0 for one from every
             example, which starts from its own h_L.
         sweeps: Gibbs sweeps of the chains at a step, the k of CD-k.
+        combine: whether all combinations of the samples of a Helmholtz machine's layers count.
     """
 
     samples: Annotated[int, Whole(least=1)] = 5
@@ -52,12 +61,18 @@ class Reweighted(Estimator):
     dreams: Annotated[int, Whole(least=1)] = 1
     chains: Annotated[int, Whole()] = 100
     sweeps: Annotated[int, Whole(least=1)] = 1
+    combine: Annotated[bool, Switch()] = False
 
     normalises: ClassVar[bool] = True
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
         """The chains of an undirected top; nothing for other models."""
         del rows
+        if self.combine and not isinstance(model, HelmholtzMachine):
+            raise UsageError(
+                "combine=true takes the layers of a Helmholtz machine, which this model is not: "
+                "leave it out"
+            )
         return first_chains(model, self.chains, key)
 
     def scored(self, depth: int) -> int:
@@ -71,7 +86,7 @@ class Reweighted(Estimator):
 
         def surrogate(model: LatentModel) -> tuple[Float[Array, ""], tuple[Info, PyTree]]:
             drawn = model.draw(wake_key, batch.x, self.samples)
-            objective = wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q)
+            objective, info = self._wake(model, drawn)
             chains = self._moved_chains(model, state, drawn, batch, key)
             if has_chains(chains):
                 objective -= self.wake_p * negative_phase(model, chains)
@@ -79,10 +94,20 @@ class Reweighted(Estimator):
                 count = batch.rows.shape[0] * self.dreams
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
                 objective += self.sleep_q * sleep_objective(model, sleep_key, count, chains)
-            return -objective, (summarise(drawn), chains)
+            return -objective, (info, chains)
 
         gradients, (info, chains) = eqx.filter_grad(surrogate, has_aux=True)(model)
         return Step(gradients, chains if self.chains else state, info)
+
+    def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
+        """What the wake updates climb, and what a person plots of the samples."""
+        info = summarise(drawn)
+        # With a single latent layer the combinations are the samples themselves.
+        if self.combine and isinstance(model, HelmholtzMachine) and len(model.q) > 1:
+            each = combine(model, drawn)
+            objective, log_likelihood = combined_objective(each, self.wake_p, self.wake_q)
+            return objective, dataclasses.replace(info, log_likelihood=log_likelihood.mean())
+        return wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q), info
 
     def _moved_chains(
         self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]

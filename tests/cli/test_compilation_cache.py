@@ -1,0 +1,68 @@
+"""Compiled code that outlives a process, in a folder of the user's choice or none."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from wakesleep.cli.compilation_cache import SWITCH, cache_folder, cache_status, keep_compiled
+
+
+def command(tmp_path, *words, **environment):
+    """A command in a process of its own, in which JAX is not imported yet."""
+    unset = ("JAX_COMPILATION_CACHE_DIR", "XLA_FLAGS")
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
+    return subprocess.run(
+        [sys.executable, "-m", "wakesleep", *words],
+        env={**inherited, **environment},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_it_is_where_the_user_says_and_the_second_run_adds_nothing(tmp_path):
+    cache = tmp_path / "cache"
+    words = ["train", "bars", "--model", "sbn/sbn 2", "--epochs", "1", "--quiet", "--overwrite"]
+
+    def entries():
+        return {path.name for path in cache.glob("compiled-*/*-cache")}
+
+    command(tmp_path, *words, "--out", "run", **{SWITCH: str(cache)})
+    first = entries()
+    assert first
+    command(tmp_path, *words, "--out", "run", **{SWITCH: str(cache)})
+    assert entries() == first
+    assert str(cache) in command(tmp_path, "info", **{SWITCH: str(cache)})
+
+
+def test_it_can_be_turned_off():
+    environment = {SWITCH: "off"}
+    keep_compiled(environment)
+    assert environment == {SWITCH: "off"}
+    assert cache_folder(environment) is None
+    assert cache_status(environment).startswith("off")
+
+
+def test_a_cache_of_the_users_own_stays(tmp_path):
+    environment = {"JAX_COMPILATION_CACHE_DIR": "mine", SWITCH: str(tmp_path)}
+    keep_compiled(environment)
+    assert environment == {"JAX_COMPILATION_CACHE_DIR": "mine", SWITCH: str(tmp_path)}
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_home_that_cannot_be_written_to_does_without(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    (tmp_path / "file").write_text("")
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "file")
+    keep_compiled(environment)
+    assert "JAX_COMPILATION_CACHE_DIR" not in environment
+
+
+def test_nothing_is_begun_once_jax_is_there(tmp_path):
+    assert "jax" in sys.modules
+    environment = {SWITCH: str(tmp_path)}
+    keep_compiled(environment)
+    assert environment == {SWITCH: str(tmp_path)}
