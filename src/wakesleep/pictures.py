@@ -5,11 +5,11 @@ import io
 from pathlib import Path
 
 import numpy as np
-from matplotlib import image as matplotlib_image
 
 from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
+from wakesleep.extras import need
 
 GAP = 1
 SCALE = 3
@@ -43,6 +43,9 @@ def layout(data: Dataset, rows: np.ndarray, *, colours: str = GREY) -> np.ndarra
 
 def canvas_png(canvas: np.ndarray, *, colours: str = GREY, inverted: bool = False) -> bytes:
     """A canvas with values in [0, 1] as a PNG file; `inverted` data has 1 for the background."""
+    need("report", "matplotlib")
+    from matplotlib import image as matplotlib_image
+
     values = np.asarray(1 - canvas if inverted else canvas, np.float32)
     enlarged = np.kron(values, np.ones((SCALE, SCALE), np.float32))
     buffer = io.BytesIO()

@@ -1,7 +1,6 @@
-import fcntl
-
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from wakesleep.cli import main
 
@@ -21,8 +20,7 @@ def folder(tmp_path_factory, worker_id):
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "pages"
     folder.mkdir(exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(folder / ".lock"):
         if not (folder / "comparison.html").exists():
             train(folder / NASTY, "sbn/sbn 3-8")
             train(folder / "plain", "sbn/nade 4-9", seed=1)
@@ -62,8 +60,7 @@ def table_run(tmp_path_factory, worker_id):
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "table"
     folder.mkdir(exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(folder / ".lock"):
         if not (folder / "run" / "report.html").exists():
             write_table(folder / "things.csv")
             words = ["train", str(folder / "things.csv"), "--model", "nade(hidden=8)"]

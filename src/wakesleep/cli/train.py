@@ -11,6 +11,7 @@ import tyro
 from wakesleep.cli.name_value import name_and_value
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.table_options import TableWords, table_choices
+from wakesleep.cli.train_notes import tell_gains, tell_what_is_not_written
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -118,6 +119,8 @@ class Train:
         progress = TrainingProgress(
             quiet=self.quiet, as_json=self.json, epoch_lines=door != self._choose_model
         )
+        if not (self.quiet or self.json):
+            tell_what_is_not_written()
         with progress, stop_on_interrupt() as stop:
             options = RunOptions(
                 (progress,),
@@ -207,22 +210,9 @@ class Train:
             score = "" if best is None else f", validation LL {best:.3f} nats"
             record = {"run": str(path), "finished": True, "valid_ll": best}
             self._say(record, f"trained {path}{score}")
-            self._compare(path, best)
+            if best is not None and not (self.quiet or self.json):
+                tell_gains(path, best)
         return 0
-
-    def _compare(self, path: Path, valid_ll: float | None) -> None:
-        """How far a table's validation likelihood is from what is simpler, in the table's units."""
-        from wakesleep.runs.folder import RunFolder
-        from wakesleep.runs.yardstick import read_yardstick
-        from wakesleep.runs.yardstick_words import gain_sentences
-
-        made = read_yardstick(RunFolder(path))
-        if made is None or not made.valid or valid_ll is None or self.quiet or self.json:
-            return
-        ours = valid_ll + made.valid["log_measure"]
-        print(f"in the table's units {ours:.3f} nats", file=sys.stderr)
-        for sentence in gain_sentences(ours, made.valid, len(made.typical)):
-            print(sentence, file=sys.stderr)
 
     def _choose_rate(self, path: Path, options: "RunOptions") -> int:
         from wakesleep.runs.folder import RunFolder

@@ -1,8 +1,6 @@
 """Every example of a set once, some tiles at a time, with progress and checkpoints."""
 
 import os
-import resource
-import sys
 import time
 from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.evaluator import Evaluator
@@ -116,5 +115,4 @@ def _places(flags: npt.NDArray[np.bool_]) -> list[int]:
 
 
 def _resident_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    return int(psutil.Process().memory_info().rss)

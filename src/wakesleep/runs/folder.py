@@ -1,12 +1,13 @@
 """The run folder: what a run writes, where, and that only one process writes it."""
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import UsageError
@@ -98,9 +99,12 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Hold the folder; a second process is refused, a dead one leaves nothing behind."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UsageError(f"another process is working in {self.path}") from None
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(f"another process is working in {self.path}") from None
+        try:
             yield
+        finally:
+            lock.release()

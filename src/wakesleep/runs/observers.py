@@ -1,6 +1,8 @@
 """Observers that write what a person plots: metrics.jsonl, TensorBoard events, sample pictures."""
 
+import importlib.util
 import json
+from typing import Any
 
 import jax
 
@@ -40,13 +42,21 @@ class MetricsLogger:
 
 
 class TensorBoardLogger:
-    """Writes every epoch's numbers as TensorBoard events."""
+    """Writes every epoch's numbers as TensorBoard events, where tensorboardX is installed."""
 
     def __init__(self, folder: RunFolder):
         self.folder = folder
+        self.writer: Any = None
+
+    @staticmethod
+    def installed() -> bool:
+        """Whether there is what writes them; metrics.jsonl has the same numbers."""
+        return importlib.util.find_spec("tensorboardX") is not None
 
     def __call__(self, event: Event) -> None:
         """Open on Started, write on EpochDone, close at the end."""
+        if not self.installed():
+            return
         if isinstance(event, Started):
             from tensorboardX import SummaryWriter
 
