@@ -16,6 +16,13 @@ def test_orders_never_change():
     assert unit_order(0, BERNOULLI, 8).units == ()
     assert unit_order(1, BERNOULLI, 8).units == (6, 3, 7, 1, 4, 0, 2, 5)
     assert unit_order(2, BERNOULLI, 8).units == (4, 2, 6, 5, 0, 7, 1, 3)
+    assert unit_order(-1, BERNOULLI, 4).units == (3, 2, 1, 0)
+
+
+def test_backwards_the_last_group_comes_first():
+    order = unit_order(-1, Groups((3, 1, 2)), 6)
+    assert order.units == (4, 5, 3, 0, 1, 2)
+    assert order.following == (2, 2, 3, 6, 6, 6)
 
 
 def test_groups_change_places_as_a_whole():

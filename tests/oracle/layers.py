@@ -58,8 +58,10 @@ def read(layer):
 
 
 def shuffled(seed, sizes):
-    """Units group by group, the groups in the order that NumPy's legacy generator gives them."""
+    """Units group by group: backwards for -1, else as NumPy's legacy generator has the groups."""
     numbered = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    if seed == -1:
+        return np.concatenate(numbered[::-1])
     order = np.random.RandomState([seed]).permutation(len(sizes))
     return np.concatenate([numbered[group] for group in order])
 

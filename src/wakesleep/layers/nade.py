@@ -29,7 +29,7 @@ class NADE(Layer):
         a: hidden biases, `[H]`.
         b: unit biases, `[D]`.
         emission: how units emit.
-        order: 0, or the seed of a fixed random order of the units' groups.
+        order: 0, -1 for the units' groups backwards, or the seed of a fixed random order of them.
     """
 
     W: Float[Array, "D H"]

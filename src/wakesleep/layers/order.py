@@ -1,6 +1,7 @@
-"""The order in which an autoregressive layer takes its units: as they stand, or shuffled by a seed.
+"""The order in which an autoregressive layer takes its units: as they stand, from the last to the
+first, or shuffled by a seed.
 
-A layer keeps the seed alone. The order follows from it and from the groups of the layer's units,
+A layer keeps a number alone. The order follows from it and from the groups of the layer's units,
 the same for ever: whole groups change places, and a group's units stay together in their own order.
 """
 
@@ -16,8 +17,10 @@ from wakesleep.data.checks import frozen_stream
 from wakesleep.layers.emission import Emission
 from wakesleep.options import Whole
 
-ORDER = Whole(most=10**9)
-"""The rule of the option `order`: 0 for units as they stand, any other number is a seed."""
+REVERSED = -1
+ORDER = Whole(least=REVERSED, most=10**9)
+"""The rule of the option `order`: 0 for units as they stand, -1 for the last group first, any other
+number is a seed."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,13 @@ class UnitOrder:
 
 @lru_cache(maxsize=256)
 def unit_order(seed: int, emission: Emission, size: int) -> UnitOrder:
-    """The order of `size` units that emit so; seed 0 leaves them as they stand."""
+    """The order of `size` units that emit so; the seed is a value of the option `order`."""
     if seed == 0:
         return UnitOrder((), (), emission.following)
     sizes = np.asarray(emission.group_sizes or (1,) * size)
-    groups = frozen_stream(seed).permutation(len(sizes))
+    count = len(sizes)
+    backwards = np.arange(count)[::-1]
+    groups = backwards if seed == REVERSED else frozen_stream(seed).permutation(count)
     starts = np.cumsum(sizes) - sizes
     units = np.concatenate([np.arange(starts[g], starts[g] + sizes[g]) for g in groups])
     ends = np.repeat(np.cumsum(sizes[groups]), sizes[groups])

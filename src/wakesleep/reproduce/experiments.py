@@ -116,8 +116,9 @@ class Experiment:
 
 
 def slug(name: str) -> str:
-    """Letters, digits, dots and dashes only."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower().replace("_", "-")).strip("-")
+    """Letters, digits, dots and dashes only; a negative number says so in letters."""
+    told = re.sub(r"=-(?=\d)", "-minus-", name.lower().replace("_", "-"))
+    return re.sub(r"[^a-z0-9.]+", "-", told).strip("-")
 
 
 def experiment_names() -> list[str]:

@@ -53,7 +53,9 @@ def shrunk(row: Row) -> Row:
 def _narrow(model: str) -> str:
     """Every width a tenth, at least 2; options such as nade's hidden width too, but no order."""
     return re.sub(
-        r"(?<!\d)(?<!order=)\d+", lambda width: str(max(2, int(width[0]) // SHRINK)), model
+        r"(?<!\d)(?<!order=)(?<!order=-)\d+",
+        lambda width: str(max(2, int(width[0]) // SHRINK)),
+        model,
     )
 
 
