@@ -52,11 +52,11 @@ def shrunk(row: Row) -> Row:
 
 def _narrow(model: str) -> str:
     """Every width a tenth, at least 2; options such as nade's hidden width too, but no order."""
-    return re.sub(
-        r"(?<!\d)(?<!order=)(?<!order=-)\d+",
-        lambda width: str(max(2, int(width[0]) // SHRINK)),
-        model,
-    )
+
+    def narrow(width: re.Match[str]) -> str:
+        return str(max(2, int(width[0]) // SHRINK))
+
+    return re.sub(r"(?<!\d)(?<!order=)(?<!order=-)\d+", narrow, model)
 
 
 def _without_patience(recipe: Recipe) -> Recipe:
