@@ -83,7 +83,10 @@ GIVEN = {
 # Pages whose code trains or needs a run: run whole, and judged, by tests of their own.
 RUN_BY = {
     "README.md": "tests.test_readme.test_the_quick_start_runs_as_it_stands",
-    "docs/tutorial.md": "tests.test_pages_of_docs.test_the_tutorial_runs_as_it_stands",
+    **{
+        f"docs/tutorials/{name}.md": f"tests.test_pages_of_docs.test_the_tutorial_on_{test}_runs"
+        for name, test in (("table", "a_table"), ("images", "images"), ("paper", "the_paper"))
+    },
 }
 BLOCKS = [block for path in PAGES for block in python_blocks(page_name(path))]
 

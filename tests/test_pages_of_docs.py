@@ -1,6 +1,7 @@
-"""The tutorial runs, links lead somewhere, and the pages name what there is."""
+"""The tutorials run, links lead somewhere, and the pages name what there is."""
 
 import importlib.util
+import json
 import re
 import shlex
 import tomllib
@@ -12,40 +13,73 @@ import wakesleep
 from wakesleep.cli import main
 
 ROOT = Path(__file__).parents[1]
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 TOP = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
 
-def make_baskets(path):
-    """What the example of step 1 does first; tests/test_examples.py runs all of it."""
-    file = ROOT / "examples" / "01_your_own_csv.py"
-    spec = importlib.util.spec_from_file_location("own_csv", file)
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.make_baskets(path)
+    return module
 
 
-def test_the_tutorial_runs_as_it_stands(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```(sh|python)\n(.*?)```", TUTORIAL, re.DOTALL)
-    assert blocks[0] == ("sh", "python examples/01_your_own_csv.py\n")
-    make_baskets(tmp_path / "baskets.csv")
-    assert len((tmp_path / "baskets.csv").read_text().splitlines()) == 3001
-    for language, code in blocks[1:]:
-        if language == "python":
-            exec(compile(code, "tutorial.md", "exec"), {})
+NOTEBOOKS = script("make_notebooks")
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS.PAGES, ids=lambda page: page.stem)
+def test_the_notebooks_are_those_of_the_pages(page):
+    kept = NOTEBOOKS.notebook_path(page).read_text(encoding="utf-8")
+    assert kept == NOTEBOOKS.notebook(page), "python docs/make_notebooks.py writes them again"
+
+
+def run_notebook(name):
+    """Run its cells in order: Python in one namespace, and `!wakesleep ...` as commands."""
+    path = ROOT / "examples" / f"tutorial-{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    names = {}
+    for code in codes:
+        if not code.startswith("!"):
+            exec(compile(code, path.name, "exec"), names)
             continue
         for line in code.splitlines():
             program, *words = shlex.split(line)
-            assert program == "wakesleep"
+            assert program == "!wakesleep"
             assert main(words) == 0, line
+    return names
+
+
+def test_the_tutorial_on_a_table_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_notebook("table")
     printed = capsys.readouterr().out
-    assert "is the strangest row" in printed
+    assert "is the oddest, for its" in printed
     assert "nats better than" in printed
-    assert (tmp_path / "runs" / "baskets" / "report.html").exists()
-    names, *rows = (tmp_path / "new.csv").read_text().splitlines()
-    assert names == (tmp_path / "baskets.csv").read_text().splitlines()[0]
-    assert len(rows) == 1000
+    assert (tmp_path / "runs" / "penguins" / "report.html").exists()
+    names, *rows = (tmp_path / "gentoo.csv").read_text().splitlines()
+    assert len(rows) == 20
+    assert all(row.split(",")[0] == "Gentoo" for row in rows)
+    before, after = ((tmp_path / f"{n}.csv").read_text() for n in ("penguins", "imputed"))
+    assert ",," in before
+    assert ",," not in after
+
+
+@pytest.mark.slow
+def test_the_tutorial_on_images_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = run_notebook("images")
+    assert -24 < names["score"].mean < -17
+    observed = names["given"][0, :32]
+    assert (names["completed"].draws[0][:, :32] == observed).all()
+
+
+@pytest.mark.slow
+def test_the_tutorial_on_the_paper_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run_notebook("paper")
+    assert "SBN/SBN 200-200" in capsys.readouterr().out
+    (found,) = (tmp_path / "runs" / "quick").rglob("sbn-sbn-200-200.json")
+    assert 15 < json.loads(found.read_text())["nll"] < 30
 
 
 def links(name):

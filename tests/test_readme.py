@@ -1,9 +1,13 @@
 """The README's quick start runs as it stands, and its numbers make sense."""
 
+import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
+
+from wakesleep.cli import parse
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -21,10 +25,65 @@ def test_the_quick_start_runs_as_it_stands(capsys):
     assert names["score"].values.shape == names["score"].standard_errors.shape == (300,)
 
 
+RESULTS = README.parent / "results"
+
+
+def result(path):
+    return json.loads((RESULTS / path).read_text(encoding="utf-8"))
+
+
+def measured():
+    """Every number that the README may say, from the files of what was measured."""
+    rows = [
+        result("table1/sbn-sbn-200-200-200.json"),
+        result("table2-mnist/nade-nade-250.json"),
+        result("table3/connect4-rws-nade.json"),
+    ]
+    (step,) = [
+        row
+        for row in result("benchmarks/step.json")["rows"]
+        if (row["architecture"], row["batch"]) == ("sbn/sbn 200-200-200", 100)
+        and (row["optimiser"], row["average"]) == ("sgd", 0)
+    ]
+    likelihood = result("benchmarks/likelihood.json")
+    digits = result("benchmarks/sklearn_digits.json")["models"]
+    accuracies = sorted(each["accuracy"]["mean"] for each in digits.values())
+    return {
+        *(f"{row[name]:.2f}" for row in rows for name in ("nll", "paper_nll")),
+        f"{step['fraction_of_sgemm']:.2f}",
+        f"{likelihood['fraction_of_sgemm']:.2f}",
+        f"{likelihood['peak_megabytes_by_samples']['100000']:.0f} MB",
+        *(f"{accuracy:.3f}" for accuracy in accuracies),
+    }
+
+
+def test_every_number_is_one_that_was_measured():
+    text = README.read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```|\]\([^)]*\)|(?m:^    [^\n]*$)", "", text, flags=re.DOTALL)
+    said = re.findall(r"\d+\.\d+|\d+ MB", prose)
+    assert len(said) >= 10
+    # Python 3.11 is what the package asks for, and no measurement.
+    assert set(said) - measured() == {"3.11"}
+    for number in ("89.25", "85.21", "11.55"):
+        assert number in said, "the table says what was measured"
+
+
+def test_it_can_be_read_in_one_sitting():
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 140
+    assert not re.search(r"\b[0-9a-f]{7,12}\b", text), "hashes are in docs/results.md"
+
+
+def test_the_commands_of_the_table_are_commands():
+    text = README.read_text(encoding="utf-8")
+    for words in re.findall(r"(?m)^    wakesleep (.*?)(?:\s+#.*)?$", text):
+        assert parse(shlex.split(words))
+
+
 def test_the_tree_leaves_no_module_out_and_names_none_that_is_gone():
     text = README.read_text(encoding="utf-8")
     tree = text[text.index("    src/wakesleep/\n") : text.index("    tests/ ")]
-    named = set(re.findall(r"(?m)^      ([a-z_]+(?:\.py|/))", tree))
+    named = set(re.findall(r"(?m)(?:^      |, )([a-z_]+(?:\.py|/))", tree))
     package = README.parent / "src" / "wakesleep"
     folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")} | {"experiments/"}
     modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}

@@ -16,6 +16,8 @@ class Bootstrap:
     """Bias and spread of few-sample estimates by the bootstrap: the paper's Figs. 1B and 2A.
 
     Writes bias.json and three figures into RUN/analysis.
+
+    Example: wakesleep bootstrap runs/digits
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
@@ -69,5 +71,6 @@ class Bootstrap:
         write_atomically(out / "bias.json", json.dumps(numbers, indent=2).encode())
         for name, picture in bias_figures(numbers).items():
             write_atomically(out / name, picture)
-        print(json.dumps(numbers) if self.json else f"wrote {out}/bias.json and its figures")
+        words = f"wrote {out}/bias.json, of {self.points} rows, and its figures"
+        print(json.dumps(numbers) if self.json else words)
         return 0

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Compare:
-    """Compare runs: their likelihoods, the differences on the same examples, their curves."""
+    """Compare runs: their likelihoods, the differences on the same examples, their curves.
+
+    Example: wakesleep compare runs/survey runs/other
+    """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
     """Two or more run folders."""
@@ -48,7 +51,7 @@ class Compare:
             return 0
         print_comparison(rows, gains, warning)
         if self.out:
-            print(f"wrote the curves to {self.out}")
+            print(f"wrote the curves of {len(rows)} runs to {self.out}")
         return 0
 
 

@@ -42,13 +42,16 @@ class Pack:
             data = config.load()
             pack_dataset(data, self.out)
         rows = " / ".join(str(len(table)) for table in data.splits.values())
-        print(f"{self.out}: {rows} rows (train / valid / test) of {data.features} bits")
+        print(f"wrote {self.out}: {rows} rows (train / valid / test) of {data.features} bits")
         return 0
 
 
 @dataclass
 class Data:
-    """List the known data sets, their sizes, and whether they are here; pack or fetch one."""
+    """List the known data sets, their sizes, and whether they are here; pack or fetch one.
+
+    Example: wakesleep data fetch binarized_mnist
+    """
 
     action: (
         Annotated[None, tyro.conf.subcommand("list", prefix_name=False)]

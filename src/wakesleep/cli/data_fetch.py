@@ -39,6 +39,7 @@ class Fetch:
     def run(self) -> int:
         """Fetch one after another."""
         from wakesleep.cli.progress_bars import DownloadProgress
+        from wakesleep.data import DATASETS
         from wakesleep.download import fetch_dataset
         from wakesleep.download.transfer import Patience
 
@@ -60,7 +61,8 @@ class Fetch:
                     patience=Patience(self.timeout),
                     progress=progress,
                 )
-            print(f"wrote {path}")
+            sizes = " / ".join(map(str, DATASETS[name].sizes))
+            print(f"wrote {path}: {sizes} rows (train / valid / test)")
         return 0
 
     def _folder(self) -> Path:

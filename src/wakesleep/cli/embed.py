@@ -15,6 +15,8 @@ class Embed:
 
     Column h1_3 is the third unit of the layer next to the data; a row's numbers depend on that
     row alone. Of a mixture, component_2 is the probability that the row is its second component's.
+
+    Example: wakesleep embed runs/latent new.csv --out features.csv
     """
 
     options: NewRowsOptions

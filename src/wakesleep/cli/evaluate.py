@@ -16,6 +16,8 @@ class Evaluate:
     """Estimate a run's log-likelihood on a split of its data, with error bars.
 
     An interrupted evaluation goes on where it stopped when the same command is given again.
+
+    Example: wakesleep evaluate runs/survey --samples 1000
     """
 
     run_folder: RunPath
@@ -63,6 +65,9 @@ class Evaluate:
             print(json.dumps(summary))
         else:
             print_table(summary)
+            if not self.quiet:
+                kept = run.folder.evaluation_path
+                print(f"wrote {kept}, and the {len(score)} rows behind it to {kept.stem}.npz")
             if self.out:
                 print(f"wrote {len(score)} rows to {self.out}")
         return 0

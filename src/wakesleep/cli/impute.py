@@ -26,6 +26,8 @@ class Impute:
     A table with names comes back with its cells imputed, all else as it was. Of a table of bits,
     draws of the missing ones and their probabilities are written; without FILE, half of each of
     some images of the run's test set is hidden.
+
+    Example: wakesleep impute runs/survey gaps.csv --out imputed.csv
     """
 
     run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 @dataclass
 class Info:
-    """What is in use here: versions, devices, kernels, data."""
+    """What is in use here: versions, devices, kernels, data.
+
+    Example: wakesleep info
+    """
 
     json: bool = False
     """Print a JSON object instead of lines."""

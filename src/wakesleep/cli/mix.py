@@ -16,6 +16,8 @@ class Mix:
 
     Each model has a weight, learned on the validation rows. The new folder is taken by score,
     sample, impute, embed, evaluate, compare and report like any other.
+
+    Example: wakesleep mix runs/survey runs/other --out runs/both
     """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 @dataclass
 class Models:
-    """List the trained models that come with the package (`ws.load_pretrained(NAME)`)."""
+    """List the trained models that come with the package (`ws.load_pretrained(NAME)`).
+
+    Example: wakesleep models
+    """
 
     json: bool = False
     """Print their cards as a JSON object."""

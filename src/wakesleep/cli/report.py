@@ -12,7 +12,10 @@ from wakesleep.errors import UsageError
 
 @dataclass
 class Report:
-    """Write a page about a run, or one that compares several: one HTML file without network."""
+    """Write a page about a run, or one that compares several: one HTML file without network.
+
+    Example: wakesleep report runs/survey
+    """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
     """One or more run folders."""

@@ -22,6 +22,8 @@ class Reproduce:
     """Reproduce a table or figure of the paper; without a name, list them all.
 
     Rows that have a result are not run again, and interrupted ones go on where they stopped.
+
+    Example: wakesleep reproduce table1 --row "SBN/SBN 200" --quick
     """
 
     experiment: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NAME")] = None

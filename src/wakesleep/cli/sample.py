@@ -23,7 +23,10 @@ PICTURES = (".png", ".svg")
 
 @dataclass
 class Sample:
-    """Draw from a run's model: rows of a table, a picture for image data, or bits."""
+    """Draw from a run's model: rows of a table, a picture for image data, or bits.
+
+    Example: wakesleep sample runs/survey --given "region=north,age=30..40" --out new.csv
+    """
 
     run_folder: RunPath
     out: Path | None = None

@@ -13,6 +13,8 @@ class Schema:
 
     NAME=KIND changes a column: binary, categorical, numeric, date, drop, or
     ordinal:LEVEL,LEVEL,... in order.
+
+    Example: wakesleep schema survey.csv --column age=numeric
     """
 
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]

@@ -18,6 +18,8 @@ class Score:
     A row's numbers depend on that row alone. Low percentiles are odd rows. An odd cell's nats say
     how much less likely it is, given the rest of its row, than cells of its column are in training
     rows on average.
+
+    Example: wakesleep score runs/survey new.csv --out scores.csv
     """
 
     options: NewRowsOptions

@@ -40,6 +40,8 @@ class Completion:
     """Print a script that lets a shell complete commands, options and files.
 
     The page of commands in the documentation says where each shell looks for it.
+
+    Example: wakesleep completion bash
     """
 
     shell: tyro.conf.Positional[Literal["bash", "zsh", "fish"]]

@@ -15,6 +15,8 @@ class Show:
 
     A field is the change of every logit when one unit (p) or one bit of the data (q) is switched
     on alone; red raises it, blue lowers it.
+
+    Example: wakesleep show runs/digits --out fields.png
     """
 
     run_folder: RunPath

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Train:
-    """Train a machine on a data set and keep everything in a run folder."""
+    """Train a machine on a data set and keep everything in a run folder.
+
+    Example: wakesleep train survey.csv --out runs/survey
+    """
 
     data: tyro.conf.Positional[str] = "digits"
     """A data set's name (`wakesleep data` lists them), a file of 0 and 1 (.npy .npz .csv .tsv .amat
