@@ -19,7 +19,7 @@ def smoke(folder: Path, expected: str | None) -> None:
     print(f"wakesleep {ws.__version__}, {in_use} kernels ({reason})")
     assert expected in (None, in_use), f"{in_use} kernels where {expected} ones were expected"
     run, rows, scores = (str(folder / name) for name in ("run", "rows.csv", "scores.csv"))
-    words = ["train", "penguins", "--model", "nade(hidden=10)/nade 4", "--epochs", "3"]
+    words = ["train", "penguins", "--model", "sbn/sbn 8", "--epochs", "3"]
     assert main([*words, "--quiet", "--out", run]) == 0
     assert main(["sample", run, "--count", "20", "--out", rows]) == 0
     assert main(["score", run, rows, "--out", scores]) == 0

@@ -56,7 +56,7 @@ def test_the_tutorial_on_a_table_runs(tmp_path, monkeypatch, capsys):
     assert "is the oddest, for its" in printed
     assert "nats better than" in printed
     assert (tmp_path / "runs" / "penguins" / "report.html").exists()
-    names, *rows = (tmp_path / "gentoo.csv").read_text().splitlines()
+    _, *rows = (tmp_path / "gentoo.csv").read_text().splitlines()
     assert len(rows) == 20
     assert all(row.split(",")[0] == "Gentoo" for row in rows)
     before, after = ((tmp_path / f"{n}.csv").read_text() for n in ("penguins", "imputed"))

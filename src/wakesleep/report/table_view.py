@@ -163,7 +163,7 @@ class TableView:
 
 
 def table_view(view: RunView) -> TableView | None:
-    """What can be said of the run's table; None where it has none."""
+    """What can be said of the run's table; None where nothing can."""
     numbers = table_numbers_of(view.run)
     if numbers is None or view.run.schema is None:
         return None

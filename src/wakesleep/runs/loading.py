@@ -96,9 +96,14 @@ class Run:
             return read_record(self.folder.data_path)
         return record_data(self.data)
 
+    @property
+    def has_data(self) -> bool:
+        """Whether the data can be looked at."""
+        return self.given is not None or _is_there(self.config.data.source)
+
     def check_data(self) -> None:
         """Refuse data that changed, where there are any to look at."""
-        if self.given or _is_there(self.config.data.source):
+        if self.has_data:
             _ = self.data
 
     def _load(self) -> Dataset:

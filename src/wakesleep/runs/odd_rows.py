@@ -13,8 +13,10 @@ from wakesleep.schema import cell_texts, without_unseen
 
 SHOWN = 20
 CELLS = 3
-LOOKED_AT = 5000
-"""At most so many rows of each split are scored, evenly spaced."""
+LOOKED_AT = (200, 5000)
+"""The fewest and the most rows of a split that are scored, evenly spaced."""
+BITS = 2_000_000
+"""Of the rows of a split that are scored: some seconds of work."""
 
 
 def odd_rows(model: BitModel, data: Dataset, yardstick: Yardstick) -> dict[str, Any]:
@@ -29,7 +31,8 @@ def odd_rows(model: BitModel, data: Dataset, yardstick: Yardstick) -> dict[str, 
     for split, table in data.splits.items():
         if not len(table):
             continue
-        chosen = spaced(len(table), LOOKED_AT)
+        most = int(np.clip(BITS // model.features, *LOOKED_AT))
+        chosen = spaced(len(table), most)
         rows = fixed_rows(table).take(chosen)
         scores = score_rows(model, rows, data.table.log_measure[split][chosen])
         places += [

@@ -65,7 +65,10 @@ class _Table:
 
 
 def table_numbers_of(run: Run) -> Numbers | None:
-    """A table's numbers, made and stored first where there are none of the run's present model."""
+    """A table's numbers, made and stored first where there are none of the run's present model.
+
+    None without a table, and for a run that kept none and whose data are gone.
+    """
     if run.schema is None:
         return None
     path = run.folder.table_path
@@ -78,6 +81,8 @@ def table_numbers_of(run: Run) -> Numbers | None:
             raise DataError(
                 f"{path} cannot be read ({error}): remove it to make it again"
             ) from None
+    if not run.has_data:
+        return None
     return write_table_numbers(run.folder, run.data, run.machine, yardstick_of(run))
 
 
