@@ -77,8 +77,8 @@ def test_the_tutorial_on_images_runs(tmp_path, monkeypatch, capsys):
 def test_the_tutorial_on_the_paper_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_notebook("paper")
-    assert "SBN/SBN 200-200" in capsys.readouterr().out
-    (found,) = (tmp_path / "runs" / "quick").rglob("sbn-sbn-200-200.json")
+    assert "SBN/SBN 200" in capsys.readouterr().out
+    (found,) = (tmp_path / "runs" / "quick").rglob("sbn-sbn-200.json")
     assert 15 < json.loads(found.read_text())["nll"] < 30
 
 
