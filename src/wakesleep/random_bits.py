@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Key, UInt32
 
+from wakesleep import shares
+
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
@@ -26,12 +28,27 @@ def random_bits(
     spares the split of a key.
     """
     if jax.random.key_impl(key) != "threefry2x32":
-        return jax.random.bits(jax.random.fold_in(key, stream), shape)
+        folded = jax.random.fold_in(key, stream)
+        return shares.drawn(lambda whole: jax.random.bits(folded, whole), shape)
+    own = shares.word_places(shape)
+    if own is not None:
+        return _words_at(key, *own, stream).reshape(shape)
     count = math.prod(shape)
     half = (count + 1) // 2
     high, low = jnp.asarray(stream, jnp.uint32), lax.iota(jnp.uint32, half)
     words = threefry2x32(jax.random.key_data(key), high, low)
     return jnp.concatenate(words)[:count].reshape(shape)
+
+
+def _words_at(
+    key: Key[Array, ""], places: UInt32[Array, " N"], count: int, stream: int
+) -> UInt32[Array, " N"]:
+    """Some of `count` words; a word costs twice what it costs where all are wanted."""
+    half = jnp.uint32((count + 1) // 2)
+    lower = places >= half
+    high = jnp.asarray(stream, jnp.uint32)
+    words = threefry2x32(jax.random.key_data(key), high, jnp.where(lower, places - half, places))
+    return jnp.where(lower, words[1], words[0])
 
 
 def threefry2x32(

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
 from wakesleep.runs.yardstick_words import gains
@@ -42,6 +43,7 @@ class Evaluate:
     """No progress."""
     json: bool = False
     """Print a JSON object instead of a table."""
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
     def run(self) -> int:
         """Evaluate, print, and keep the result in the run folder."""
@@ -57,7 +59,8 @@ class Evaluate:
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
             run = load_run(self.run_folder, self.data)
-            score, summary = evaluation.of(run, progress)
+            with self.cluster.used():
+                score, summary = evaluation.of(run, progress)
         if self.out:
             about = run.data.table
             score.save(self.out, about.numbers[self.split] if about else None)

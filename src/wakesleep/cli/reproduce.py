@@ -2,12 +2,13 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.errors import UsageError
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
@@ -46,6 +47,7 @@ class Reproduce:
     """Say nothing but errors."""
     json: bool = False
     """Print the rows' results as one JSON object."""
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
     def run(self) -> int:
         """List, or run rows and show what came out."""
@@ -74,7 +76,7 @@ class Reproduce:
         """0 if everything asked for is there now; one budget serves all experiments."""
         from wakesleep.runs.interruption import stop_on_interrupt
 
-        with stop_on_interrupt() as stop:
+        with self.cluster.used(), stop_on_interrupt() as stop:
             budget = Budget(self.minutes, stop)
             experiments = [store.experiment(name) for name in self._names()]
             done = [self._reproduce(store, each, budget) for each in experiments]

@@ -1,10 +1,11 @@
 """`wakesleep score`."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.new_rows_output import say_notes, write_result
 from wakesleep.cli.run_options import NewRowsOptions
 from wakesleep.errors import UsageError
@@ -27,6 +28,7 @@ class Score:
     """A table: .csv, .tsv, .csv.gz, .parquet or .feather."""
     odd_cells: int = 3
     """How many odd cells to name for each row; 0 is faster."""
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
     def run(self) -> int:
         """Score and write."""
@@ -38,7 +40,7 @@ class Score:
         if self.odd_cells < 0:
             raise UsageError(f"--odd-cells must be 0 or more, not {self.odd_cells}")
         run, new = options.open(self.out)
-        with working("scoring"):
+        with working("scoring"), self.cluster.used():
             yardstick = yardstick_of(run, options.samples)
             scores = score_rows(run.machine, new.rows, new.log_measure, options.samples)
         others = yardstick.others(row_codes(new.rows, new.schema), new.log_measure)

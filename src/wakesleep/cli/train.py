@@ -2,16 +2,18 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.name_value import name_and_value
+from wakesleep.cli.process_options import ProcessOptions
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.table_options import TableWords, table_choices
-from wakesleep.cli.train_notes import tell_gains, tell_what_is_not_written
+from wakesleep.cli.train_notes import score_words, tell_gains, tell_what_is_not_written
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wakesleep.data import Dataset
+    from wakesleep.processes.team import Team
     from wakesleep.runs.start import RunOptions
 
 
@@ -107,33 +110,41 @@ class Train:
     """Say nothing but errors."""
     json: bool = False
     """Print a JSON object per epoch instead of progress."""
+    machines: ProcessOptions = field(default_factory=ProcessOptions)
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
     def run(self) -> int:
         """Train, choose a learning rate, or resume."""
+        for name, given in (("extend", self.extend), ("data", self.moved)):
+            if given and not self.resume:
+                raise UsageError(f"--{name} goes with --resume RUN")
+        files = self.moved if self.resume else self._data()
+        return self.machines.run(self._settings(), self._path(), self._lead, files)
+
+    def _lead(self, team: "Team") -> int:
         from wakesleep.runs.interruption import stop_on_interrupt
         from wakesleep.runs.start import RunOptions
         from wakesleep.training.progress_bar import TrainingProgress
 
-        for name, given in (("extend", self.extend), ("data", self.moved)):
-            if given and not self.resume:
-                raise UsageError(f"--{name} goes with --resume RUN")
-        path = self.resume or self.out or self._default_folder()
+        path = self._path()
         door = self._door(path)
+        self.cluster.check_choice(door == self._choose_rate)
         progress = TrainingProgress(
             quiet=self.quiet, as_json=self.json, epoch_lines=door != self._choose_model
         )
         if not (self.quiet or self.json):
             tell_what_is_not_written()
-        with progress, stop_on_interrupt() as stop:
-            options = RunOptions(
-                (progress,),
-                stop,
-                self.checkpoint_every,
-                self.pictures_every,
-                self.diagnostics,
-                self._show,
-            )
-            return door(path, options)
+        with progress, stop_on_interrupt() as stop, self.cluster.used():
+            every = (self.checkpoint_every, self.pictures_every, self.diagnostics)
+            return door(path, RunOptions((progress,), stop, *every, self._show, team))
+
+    def _settings(self) -> dict[str, str]:
+        """What processes that train together must have been told alike."""
+        if self.resume:
+            return {"--resume": "yes", "--extend": str(self.extend)}
+        names = ("model", "seed", "minutes", "learning_rate", "split", "split_seed", "binarise")
+        words = {f"--{name.replace('_', '-')}": str(getattr(self, name)) for name in names}
+        return {**words, "recipe": json.dumps(self._recipe().to_dict())}
 
     def _door(self, path: Path) -> "Callable[[Path, RunOptions], int]":
         """What is to be done: train a model, or choose a model or a learning rate."""
@@ -232,7 +243,7 @@ class Train:
             return self._interrupted(path)
         rate = RunFolder(path).config().recipe.learning_rate
         record = {"run": str(path), "finished": True, "learning_rate": rate, "valid_ll": scores}
-        others = ", ".join(f"{other:g}: {_score(scores[other])}" for other in sorted(scores))
+        others = ", ".join(f"{other:g}: {score_words(scores[other])}" for other in sorted(scores))
         self._say(record, f"trained {path}, learning rate {rate:g} (validation LL {others})")
         return 0
 
@@ -251,13 +262,15 @@ class Train:
             ) from None
 
     def _config(self) -> RunConfig:
+        return RunConfig(self._data(), self.model, self.seed, self._recipe())
+
+    def _data(self) -> DataConfig:
         files = (self.data, self.valid, self.test)
         words = (self.column, self.columns_file, self.missing, self.bins)
         columns, table = table_choices(TableWords(*words, self.no_header, self.encoding))
-        data = DataConfig(
+        return DataConfig(
             *files, self.split, self.split_seed, self.binarise, columns or None, table or None
         )
-        return RunConfig(data, self.model, self.seed, self._recipe())
 
     def _recipe(self) -> Recipe:
         overrides = {
@@ -278,16 +291,13 @@ class Train:
         options = {name: float(v) if isinstance(v, bool) else v for name, v in given.items()}
         return options | dict(name_and_value(words, "estimator") for words in self.estimator)
 
-    def _default_folder(self) -> Path:
+    def _path(self) -> Path:
         name = f"{Path(self.data).stem}-{self.model}-seed{self.seed}"
-        return Path("runs") / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+        default = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+        return self.resume or self.out or Path("runs") / default
 
     def _say(self, record: dict[str, object], sentence: str) -> None:
         if self.json:
             print(json.dumps(record))
         elif not self.quiet:
             print(sentence, file=sys.stderr)
-
-
-def _score(valid_ll: float | None) -> str:
-    return "diverged" if valid_ll is None else f"{valid_ll:.3f}"

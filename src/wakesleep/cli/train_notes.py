@@ -26,3 +26,8 @@ def tell_gains(path: Path, valid_ll: float) -> None:
     print(f"in the table's units {ours:.3f} nats", file=sys.stderr)
     for sentence in gain_sentences(ours, made.valid, len(made.typical)):
         print(sentence, file=sys.stderr)
+
+
+def score_words(valid_ll: float | None) -> str:
+    """A candidate's score for a person."""
+    return "diverged" if valid_ll is None else f"{valid_ll:.3f}"

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep import shares
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
 
@@ -29,7 +30,8 @@ def data_starts(key: Key[Array, ""], drawn: Draw, x: Any) -> Float[Array, "B _"]
     """h_L of each example, one of its K in proportion to their weights; x of a plain RBM."""
     if not drawn.h:
         return x
-    chosen = jax.random.categorical(key, drawn.log_weights)
+    chosen = jax.random.categorical(key, shares.gathered(drawn.log_weights))
+    chosen = chosen[shares.places(len(drawn.log_weights))]
     return jnp.take_along_axis(drawn.h[-1], chosen[:, None, None], axis=1)[:, 0]
 
 
@@ -47,4 +49,4 @@ def chain_dreams(
     model: Any, key: Key[Array, ""], chains: Float[Array, "M _"], count: int
 ) -> tuple[Any, Any]:
     """Dreams below the chains, each used again and again where they are fewer."""
-    return model.dream_below(key, chains[jnp.arange(count) % len(chains)])
+    return model.dream_below(key, chains[shares.places(count) % len(chains)])

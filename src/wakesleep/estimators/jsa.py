@@ -1,5 +1,6 @@
 """Joint stochastic approximation: a Markov chain of latents for every training row."""
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from wakesleep import shares
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
 from wakesleep.estimators.weighted import example_like
@@ -87,12 +89,13 @@ class JSA(Estimator):
             return -objective, (last, summarise(drawn))
 
         gradients, (last, info) = eqx.filter_grad(loss, has_aux=True)(model)
+        rows, last = shares.gathered((batch.rows, last))
         h = jax.tree.map(
-            lambda all_rows, new: all_rows.at[batch.rows].set(new.astype(all_rows.dtype)),
+            lambda all_rows, new: all_rows.at[rows].set(new.astype(all_rows.dtype)),
             state.h,
             last,
         )
-        return Step(gradients, JSAState(h, state.visited.at[batch.rows].set(True)), info)
+        return Step(gradients, JSAState(h, state.visited.at[rows].set(True)), info)
 
 
 def _metropolis(key: Key[Array, ""], log_weights: Float[Array, "B _"]) -> Int[Array, "K B"]:
@@ -101,7 +104,8 @@ def _metropolis(key: Key[Array, ""], log_weights: Float[Array, "B _"]) -> Int[Ar
     Column 0 has the start's log weight, column k that of proposal k.
     """
     proposals = log_weights.T[1:]
-    thresholds = -jax.random.exponential(key, proposals.shape)
+    draw = functools.partial(jax.random.exponential, key)
+    thresholds = -shares.drawn(draw, proposals.shape, axis=1)
 
     def move(
         at: tuple[Array, Array], step: tuple[Array, Array, Array]

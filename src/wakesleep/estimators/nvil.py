@@ -11,6 +11,7 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
+from wakesleep import shares
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import Draw, LatentModel, Terms
@@ -132,7 +133,7 @@ class NVIL(Estimator):
             left = _normalised(baselines, signals, running)
             return sum((jnp.square(each).mean() for each in left), start=jnp.zeros(()))
 
-        slope = jax.grad(error)(state.baselines)
+        slope = shares.mean(jax.grad(error)(state.baselines))
         updates, optimiser = optax.adam(self.baseline_rate).update(slope, state.optimiser)
         baselines = optax.apply_updates(state.baselines, updates)
         # At the first step `running` is of this batch, and stays as it is.
@@ -187,7 +188,9 @@ def _moments(baselines: tuple[Baseline, ...], signals: _Signals) -> _Moments:
     left = lax.stop_gradient(_left_over(baselines, signals))
     if not left:
         return jnp.zeros(0), jnp.zeros(0)
-    return jnp.stack([each.mean() for each in left]), jnp.stack([each.var() for each in left])
+    centre = shares.mean(jnp.stack([each.mean() for each in left]))
+    squares = [jnp.square(each - c).mean() for each, c in zip(left, centre, strict=True)]
+    return centre, shares.mean(jnp.stack(squares))
 
 
 def _running(state: NVILState, signals: _Signals) -> _Moments:

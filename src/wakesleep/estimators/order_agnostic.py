@@ -1,6 +1,7 @@
 """Masked prediction: an EoNADE learns all orderings at once (Uria, Murray & Larochelle 2014)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep import shares
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step
 from wakesleep.layers.emission import CERTAIN
@@ -73,10 +75,11 @@ def masked_log_prob(
     shape = (bits.shape[0], samples)
     here = jnp.broadcast_to(observed[:, None] > 0, (*shape, model.groups_count))
     # The missing groups come last, and the place is among the observed ones.
-    chance = jax.random.uniform(key_order, here.shape) + ~here
+    chance = shares.drawn(partial(jax.random.uniform, key_order), here.shape) + ~here
     rank = jnp.argsort(jnp.argsort(chance, axis=-1), axis=-1)
     count = here.sum(-1)
-    place = jnp.minimum(jnp.floor(jax.random.uniform(key_place, shape) * count), count - 1)
+    uniform = shares.drawn(partial(jax.random.uniform, key_place), shape)
+    place = jnp.minimum(jnp.floor(uniform * count), count - 1)
     shown = rank < place[..., None]
     asked = Masked(bits, (here & ~shown).astype(bits.dtype)).units(model.groups) > 0
     each = bits[:, None]

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
+from wakesleep import shares
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
 from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
@@ -117,5 +118,7 @@ class Reweighted(Estimator):
         if rbm is None:
             return ()
         key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
-        start = state if self.chains else data_starts(key_start, drawn, batch.x)
-        return rbm.gibbs(key_chain, start, self.sweeps)
+        if not self.chains:
+            return rbm.gibbs(key_chain, data_starts(key_start, drawn, batch.x), self.sweeps)
+        with shares.not_shared():
+            return rbm.gibbs(key_chain, state, self.sweeps)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 
+from wakesleep import pools
 from wakesleep.errors import UsageError
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.partial_results import Checkpoint
@@ -85,15 +86,21 @@ def _evaluated(
     work: _Work, numbers: list[int], workers: int
 ) -> Generator[tuple[Block, Records], None, None]:
     """(tile, records) in the order in which they are finished."""
+    pool = pools.current()
+    if pool is not None:
+        parts = ((n, (work.examples(work.tiles[n]), n)) for n in numbers)
+        for number, records in pool.each(_of_tile, work.evaluator, parts):
+            yield work.tiles[number], records
+        return
     stop = Event()
     left = iter(numbers)
     running: dict[Future[Records], Block] = {}
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers) as threads:
 
         def start(number: int) -> None:
             tile = work.tiles[number]
             x = work.examples(tile)
-            running[pool.submit(work.evaluator, x, tile.number, stop)] = tile
+            running[threads.submit(work.evaluator, x, tile.number, stop)] = tile
 
         try:
             for _, number in zip(range(workers), left, strict=False):
@@ -108,6 +115,12 @@ def _evaluated(
         finally:
             # Not reached by the end alone: an error or Ctrl-C must not wait for K samples.
             stop.set()
+
+
+def _of_tile(evaluator: Evaluator, part: tuple[Any, int]) -> Records:
+    """What a worker elsewhere does, which nobody asks to stop."""
+    x, number = part
+    return evaluator(x, number, Event())
 
 
 def _places(flags: npt.NDArray[np.bool_]) -> list[int]:

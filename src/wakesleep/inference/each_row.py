@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Int, Key, PyTree, UInt8, UInt32
 
+from wakesleep import pools
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.inference.blocks import Block, Blocks, Progress
 from wakesleep.inference.rows import Decoder, decoder_of
@@ -38,10 +39,18 @@ def map_rows(
 ) -> Any:
     """What a function makes of every row, in the rows' order: a tree of arrays `[N, ...]`."""
 
-    def of_block(block: Block) -> Any:
-        return _of_block(of_one, model, _block_of(rows, block), key, decoder_of(rows))
+    common, blocks = (of_one, model, key, decoder_of(rows)), Blocks(len(rows), ROWS_PER_CALL)
+    pool = pools.current()
+    if pool is None:
+        return blocks.map(lambda block: _of_part(common, _block_of(rows, block)), progress)
+    parts = ((block.number, _block_of(rows, block)) for block in blocks)
+    done = dict(pool.each(_of_part, common, parts))
+    return blocks.map(lambda block: done[block.number], progress)
 
-    return Blocks(len(rows), ROWS_PER_CALL).map(of_block, progress)
+
+def _of_part(common: tuple[OfOne, BitModel, Key[Array, ""], Decoder], rows: "_Rows") -> Any:
+    of_one, model, key, decode = common
+    return jax.tree.map(np.asarray, _of_block(of_one, model, rows, key, decode))
 
 
 class _Rows(NamedTuple):

@@ -13,6 +13,7 @@ Jasra 2006). So a run is one importance weight like any other, from a proposal t
 posterior.
 """
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from wakesleep import shares
 from wakesleep.importance import effective_sample_size
 from wakesleep.inference.metropolis import metropolis
 from wakesleep.inference.resampling import systematic, take
@@ -136,7 +138,8 @@ def sweep(
         # log π_t(proposed) − log π_t(current), and the proposals' probabilities.
         new, old = proposed.scored, particles.scored
         log_ratio += beta * (new.log_p - old.log_p) + (1 - beta) * (new.log_q - old.log_q)
-        log_uniform = -jax.random.exponential(key_accept, log_ratio.shape)
+        draw = functools.partial(jax.random.exponential, key_accept)
+        log_uniform = -shares.drawn(draw, log_ratio.shape)
         particles, _ = metropolis(log_uniform, log_ratio, proposed, particles)
     return particles
 

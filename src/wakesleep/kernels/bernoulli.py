@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Key
 
+from wakesleep import shares
 from wakesleep.kernels import bernoulli_reference as reference
 from wakesleep.kernels import native
 from wakesleep.kernels.broadcasting import as_rows, rows_shape, sum_to
@@ -66,6 +67,9 @@ def bernoulli_sample(
 
 
 def _serves_key(key: Array) -> bool:
+    # The compiled kernels draw whole arrays, not the rows of one process.
+    if shares.processes() > 1:
+        return False
     return native.serves() and str(jax.random.key_impl(key)) == "threefry2x32"
 
 

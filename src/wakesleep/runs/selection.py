@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import jax
 
+from wakesleep import pools
 from wakesleep.architecture import describe
 from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
@@ -53,9 +55,8 @@ def select(candidates: Mapping[str, CandidateRun], options: RunOptions) -> Selec
     A candidate that diverges loses, and is not trained again: its folder says so. The candidates
     keep no diagnostics.
     """
-    for candidate in candidates.values():
-        if not train_candidate(candidate, options):
-            return None
+    if not _train_all(list(candidates.values()), options):
+        return None
     progress = {name: progress_at_end(each.folder) for name, each in candidates.items()}
     scores = {name: each.best.valid_ll if each else None for name, each in progress.items()}
     finished = [name for name, each in progress.items() if each]
@@ -63,6 +64,39 @@ def select(candidates: Mapping[str, CandidateRun], options: RunOptions) -> Selec
         names = ", ".join(candidates)
         raise DivergenceError(f"every candidate diverged ({names}): smaller rates may help")
     return Selection(max(finished, key=lambda name: _rank(scores[name])), scores)
+
+
+def _train_all(candidates: list[CandidateRun], options: RunOptions) -> bool:
+    """Train one after another, or as tasks of a cluster; False when interrupted."""
+    pool = pools.current()
+    if pool is None or options.team.count > 1:
+        return all(train_candidate(candidate, options) for candidate in candidates)
+    every = RunOptions(
+        checkpoint_interval=options.checkpoint_interval, pictures_every=options.pictures_every
+    )
+    parts = [(n, (each.folder.path.resolve(), each.config)) for n, each in enumerate(candidates)]
+    marker = _mark(candidates[0].folder.path.parent)
+    done = pool.each(_train_elsewhere, (every, marker), parts, options.should_stop)
+    return sum(1 for _ in done) == len(candidates)
+
+
+def _mark(folder: Path) -> Path:
+    """A file by which a worker knows that it sees the same folders as we do."""
+    marker = folder.resolve() / ".shared"
+    write_atomically(marker, b"")
+    return marker
+
+
+def _train_elsewhere(common: tuple[RunOptions, Path], part: tuple[Path, RunConfig]) -> bool:
+    """A candidate as a worker's task; a part that was begun goes on from its checkpoint."""
+    options, marker = common
+    path, config = part
+    if not marker.exists():
+        raise UsageError(
+            f"the Dask worker on {socket.gethostname()} does not see {path.parent}: choices need a "
+            "folder that all machines share"
+        )
+    return train_candidate(CandidateRun(RunFolder(path), config), options)
 
 
 def progress_at_end(folder: RunFolder) -> RunProgress | None:

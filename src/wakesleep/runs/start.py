@@ -12,6 +12,7 @@ from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
 from wakesleep.models import BitModel, LatentModel
+from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
 from wakesleep.runs.checkpoints import (
     Checkpointer,
@@ -28,6 +29,7 @@ from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.table_numbers import write_table_numbers
+from wakesleep.runs.together import Training, lead
 from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer
@@ -47,6 +49,7 @@ class RunOptions:
         pictures_every: epochs between pictures of samples; 0 for none.
         diagnostics: whether to keep, at the end, what a report shows of the model.
         on_data: told of the data of a new run before its training begins.
+        team: the processes that train together, of which this one leads.
     """
 
     observers: Sequence[Observer] = ()
@@ -55,6 +58,7 @@ class RunOptions:
     pictures_every: int = 0
     diagnostics: bool = True
     on_data: Callable[[Dataset], None] = lambda data: None
+    team: Team = ALONE
 
 
 @dataclass(frozen=True)
@@ -223,16 +227,22 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
         Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )
-    result = fit_model(
-        job.model,
-        job.data,
-        job.config.recipe,
-        seed=job.config.seed,
-        observers=observers,
-        resume=snapshot,
-        should_stop=options.should_stop,
-        progress=False,
-    )
+    recipe, seed = job.config.recipe, job.config.seed
+    if options.team.count > 1:
+        start = snapshot or first_snapshot(job.model, job.data, recipe, seed)
+        training = Training(job.config, start, job.data, record_data(job.data))
+        result = lead(options.team, training, observers, options.should_stop)
+    else:
+        result = fit_model(
+            job.model,
+            job.data,
+            recipe,
+            seed=seed,
+            observers=observers,
+            resume=snapshot,
+            should_stop=options.should_stop,
+            progress=False,
+        )
     done = options.diagnostics and result.snapshot.finished
     if done and isinstance(result.model, BitModel):
         write_end(job.folder, result.model, job.data)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
@@ -49,12 +49,14 @@ class Batches:
         batch_size: rows per step.
         seed: of the permutations.
         steps: in an epoch.
+        part: the rows of each minibatch that this process takes; all of them alone.
     """
 
     data: Table
     batch_size: int
     seed: int
     steps: int
+    part: slice = field(default_factory=lambda: slice(None))
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[BatchBlock]:
         """The epoch's minibatches from step `start` on.
@@ -71,14 +73,15 @@ class Batches:
 
     def _gathered(self, epoch: int, start: int) -> Iterator[BatchBlock]:
         capacity = min(self.steps, STEPS_PER_CALL)
-        passes = _Passes(self.data, self.batch_size, self.seed)
+        passes = _Passes(self.data, self.batch_size, self.seed, self.part)
+        own = len(range(self.batch_size)[self.part])
         for first in range(start, self.steps, capacity):
             count = min(capacity, self.steps - first)
             numbers, chosen = passes.steps(epoch * self.steps + first, count)
 
             def blocked(leaf: np.ndarray, count: int = count) -> np.ndarray:
-                block = np.zeros((capacity, self.batch_size, *leaf.shape[1:]), leaf.dtype)
-                block[:count] = leaf.reshape(count, self.batch_size, *leaf.shape[1:])
+                block = np.zeros((capacity, own, *leaf.shape[1:]), leaf.dtype)
+                block[:count] = leaf.reshape(count, own, *leaf.shape[1:])
                 return block
 
             yield BatchBlock(jax.tree.map(blocked, chosen), blocked(numbers), first, count)
@@ -87,8 +90,8 @@ class Batches:
 class _Passes:
     """Steps counted over all passes; keeps the permutation of the pass it looked at last."""
 
-    def __init__(self, data: Table, batch_size: int, seed: int):
-        self.data, self.batch_size, self.seed = data, batch_size, seed
+    def __init__(self, data: Table, batch_size: int, seed: int, part: slice):
+        self.data, self.batch_size, self.seed, self.part = data, batch_size, seed, part
         self.length = steps_per_epoch(len(data), batch_size)
         self.number = -1
         self.order = np.zeros(0, np.int32)
@@ -109,6 +112,7 @@ class _Passes:
         if number != self.number:
             self.number, self.order = number, pass_order(len(self.data), self.seed, number)
         places = np.arange(place * self.batch_size, (place + count) * self.batch_size)
+        places = places.reshape(count, self.batch_size)[:, self.part].reshape(-1)
         numbers = self.order.take(places, mode="wrap")
         return numbers, self.data.epoch_rows(numbers, self.seed, number)
 

@@ -1,5 +1,6 @@
 """The compiled part of training: many steps in one call, no Python between them."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -7,8 +8,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
+from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from wakesleep import shares
 from wakesleep.estimators import Batch, Estimator, Info, Step, summarise
 from wakesleep.inference.rows import Decoder
 from wakesleep.models.base import LatentModel, by_network
@@ -41,12 +44,21 @@ class Metrics(NamedTuple):
 
 
 class StepConfig(NamedTuple):
-    """How a phase takes a step: rows to examples, examples to gradients, gradients to updates."""
+    """How a phase takes a step: rows to examples, examples to gradients, gradients to updates.
+
+    Attributes:
+        decode: stored rows to examples.
+        estimator: examples to gradients.
+        optimiser: gradients to updates.
+        average: of the moving average's decay; 0 for none.
+        mesh: of the processes that share out each minibatch; None for one process.
+    """
 
     decode: Decoder
     estimator: Estimator
     optimiser: optax.GradientTransformationExtraArgs
     average: float | int
+    mesh: Mesh | None = None
 
 
 class StepInputs(NamedTuple):
@@ -85,7 +97,12 @@ def run_steps(
     The number of steps is an argument of the compiled loop, so that an epoch's last, shorter
     call needs no compilation of its own, and a failed step can be reached again exactly.
     """
+    return _shared(_run_steps, state, inputs, count, config)
 
+
+def _run_steps(
+    state: TrainState, inputs: StepInputs, count: Int[Array, ""], config: StepConfig
+) -> Outcome:
     def body(carry: tuple[TrainState, Metrics, Array, Array]) -> tuple[Any, ...]:
         state, sums, i, _ = carry
         state, metrics = _step(state, inputs, i, config)
@@ -105,14 +122,50 @@ def run_steps(
     return Outcome(state, sums, done, failed)
 
 
+@eqx.filter_jit
 def gradients_at(
     state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
 ) -> Step:
     """The estimator's step for minibatch i, with the randomness of its place in the run."""
+    return _shared(_gradients_at, state, inputs, i, config)
+
+
+def _gradients_at(
+    state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
+) -> Step:
     rows, numbers = jax.tree.map(lambda leaf: leaf[i], (inputs.rows, inputs.numbers))
     batch = Batch(config.decode(rows), numbers)
     key = jax.random.fold_in(inputs.key, inputs.first + i)
-    return config.estimator.step(state.model, state.estimator, batch, key)
+    step = config.estimator.step(state.model, state.estimator, batch, key)
+    gradients, info = shares.mean((step.gradients, step.info))
+    return Step(gradients, step.state, info)
+
+
+def _shared(
+    function: Callable[..., Any],
+    state: TrainState,
+    inputs: StepInputs,
+    number: Int[Array, ""],
+    config: StepConfig,
+) -> Any:
+    """What a function gives; each process of the mesh runs it on its share of the rows."""
+    if config.mesh is None:
+        return function(state, inputs, number, config)
+    mesh, static_result = config.mesh, list[Any]()
+    arrays, static = eqx.partition((state, inputs, number), eqx.is_array)
+
+    def own(arrays: Any) -> Any:
+        with shares.sharing(mesh.size):
+            result = function(*eqx.combine(arrays, static), config)
+        result, rest = eqx.partition(result, eqx.is_array)
+        static_result.append(rest)
+        return result
+
+    whole, rows = PartitionSpec(), PartitionSpec(None, shares.AXIS)
+    every: Any = (rows, rows, whole, whole, whole)
+    specs = (whole, StepInputs(*every), whole)
+    result = jax.shard_map(own, mesh=mesh, in_specs=(specs,), out_specs=whole, check_vma=False)
+    return eqx.combine(result(arrays), static_result[-1])
 
 
 def zero_metrics(model: LatentModel, x: PyTree) -> Metrics:
@@ -129,7 +182,7 @@ def zero_metrics(model: LatentModel, x: PyTree) -> Metrics:
 def _step(
     state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
 ) -> tuple[TrainState, Metrics]:
-    gradients, estimator, info = gradients_at(state, inputs, i, config)
+    gradients, estimator, info = _gradients_at(state, inputs, i, config)
     updates, optimiser = config.optimiser.update(
         gradients,
         state.optimiser,

@@ -1,10 +1,11 @@
 """Training a model: phases of epochs of compiled steps, each epoch judged on the validation set."""
 
+import dataclasses
+import functools
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,11 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import check_rows, decoder_of
 from wakesleep.models import LatentModel, Mixture, TableModel
+from wakesleep.processes.lines import LostProcessError
+from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
 from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch
+from wakesleep.training.clocks import Clocks
 from wakesleep.training.divergence import explain_failure
 from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
 from wakesleep.training.events import (
@@ -116,33 +120,23 @@ def fit_model(
         return session.run(resume or first_snapshot(start, data, chosen, seed))
 
 
+def fit_together(
+    team: Team,
+    snapshot: Snapshot,
+    data: Dataset,
+    recipe: Recipe,
+    *,
+    seed: int,
+    observers: Sequence[Observer] = (),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> FitResult:
+    """Train from a snapshot, which every process of a team has, to what one alone would come to."""
+    return _Session(data, recipe, seed, tuple(observers), should_stop, team).run(snapshot)
+
+
 def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int) -> Snapshot:
     """Where a recipe starts from with these parameters."""
     return Snapshot(first_arrays(model, recipe, data.train, seed), Position(), Best(), seconds=0.0)
-
-
-class _Clocks(NamedTuple):
-    """When something began: by the clock on the wall, and in the processors' time."""
-
-    wall: float
-    processors: float
-
-    @classmethod
-    def now(cls) -> "_Clocks":
-        return cls(time.perf_counter(), time.process_time())
-
-    def since(self) -> tuple[float, float]:
-        """What passed since then."""
-        return time.perf_counter() - self.wall, time.process_time() - self.processors
-
-    def passed(self, before: Snapshot, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with what passed added to what `before` had taken."""
-        seconds, processor_seconds = self.since()
-        return replace(
-            snapshot,
-            seconds=before.seconds + seconds,
-            processor_seconds=before.processor_seconds + processor_seconds,
-        )
 
 
 class _Session:
@@ -155,23 +149,31 @@ class _Session:
         seed: int,
         observers: tuple[Observer, ...],
         should_stop: Callable[[], bool],
+        team: Team = ALONE,
     ):
         self.data = data
         self.recipe = recipe
         self.phases = recipe.expand()
         self.seed = seed
         self.observers = observers
-        self.should_stop = should_stop
+        self.should_stop = lambda: team.any(should_stop())
+        self.team, self.compiled = team, False
         self.history: list[EpochRecord] = []
 
     def run(self, snapshot: Snapshot) -> FitResult:
         """From a snapshot to the end of the recipe, or to an interruption."""
         self.tell(Started(self.recipe.total_epochs, snapshot.position.epoch))
-        while snapshot.position.phase < len(self.phases):
-            snapshot = self.run_epoch(snapshot)
-            if self._stopped_within(snapshot):
-                self.tell(Interrupted(snapshot))
-                return self.result(snapshot)
+        self.latest: Callable[[], Snapshot] = functools.partial(replace, snapshot)
+        try:
+            while snapshot.position.phase < len(self.phases):
+                snapshot = self.run_epoch(snapshot)
+                self.latest = functools.partial(replace, snapshot)
+                if self._stopped_within(snapshot):
+                    self.tell(Interrupted(snapshot))
+                    return self.result(snapshot)
+        except LostProcessError:
+            self.tell(Interrupted(self.latest()))
+            raise
         # A run that was resumed after its end has nothing to report again.
         if not snapshot.finished:
             stopped_early = snapshot.position.epoch < self.recipe.total_epochs
@@ -188,23 +190,38 @@ class _Session:
     def run_epoch(self, before: Snapshot) -> Snapshot:
         """One epoch, or the rest of one; a snapshot inside the epoch when asked to stop."""
         position, phase = before.position, self.phases[before.position.phase]
-        state, sums = before.arrays.state, before.arrays.sums
-        batch_size = min(phase.batch_size, len(self.data.train))
-        steps = steps_per_epoch(len(self.data.train), batch_size, phase.epoch_updates)
+        state, sums, done = before.arrays.state, before.arrays.sums, position.step
+        steps = self.steps(phase)
         rates = learning_rates(phase, position.phase_epoch, steps)
-        began = _Clocks.now()
-        batches = Batches(self.data.train, batch_size, self.seed, steps)
-        for block in batches.epoch(position.epoch, position.step):
+        began = Clocks.now()
+
+        def snapshot() -> Snapshot:
+            arrays, there = Arrays(state, before.arrays.best, sums), replace(position, step=done)
+            return began.passed(before, Snapshot(arrays, there, before.best, before.seconds))
+
+        self.latest = snapshot
+        for block in self.batches(phase).epoch(position.epoch, position.step):
             state, sums = self.run_block(state, sums, block, rates, before)
             done = block.first + block.steps
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
-                arrays = Arrays(state, before.arrays.best, sums)
-                there = replace(position, step=done)
-                return began.passed(before, Snapshot(arrays, there, before.best, before.seconds))
+                return snapshot()
         log_z = quick_log_normaliser(state.model, validation_key(self.seed))
         scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
-        return self.end_epoch(before, Arrays(state, before.arrays.best, sums), scores, began)
+        # Another machine may round otherwise, and all must take the same decisions.
+        agreed, took = self.team.by_leader((dataclasses.astuple(scores), began.since()))
+        arrays = Arrays(state, before.arrays.best, sums)
+        return self.end_epoch(before, arrays, EpochScores(*agreed), tuple(took))
+
+    def steps(self, phase: Recipe) -> int:
+        """Of an epoch."""
+        rows = len(self.data.train)
+        return steps_per_epoch(rows, min(phase.batch_size, rows), phase.epoch_updates)
+
+    def batches(self, phase: Recipe) -> Batches:
+        """This process's part of the minibatches."""
+        rows, size = self.data.train, min(phase.batch_size, len(self.data.train))
+        return Batches(rows, size, self.seed, self.steps(phase), self.team.part(size))
 
     def run_block(
         self,
@@ -217,26 +234,28 @@ class _Session:
         """The steps of one compiled call."""
         epoch, phase = before.position.epoch, self.phases[before.position.phase]
         padded = np.resize(rates[block.first : block.first + block.steps], len(block.numbers))
-        inputs = StepInputs(
-            jax.tree.map(jnp.asarray, block.rows),
-            jnp.asarray(block.numbers),
-            jnp.asarray(padded),
-            jax.random.fold_in(training_key(self.seed), epoch),
-            jnp.asarray(block.first),
-        )
-        config = step_config(phase, decoder_of(self.data.train))
-        outcome = run_steps(state, inputs, jnp.asarray(block.steps), config)
+        team, rows = self.team, jax.tree.map(jnp.asarray, (block.rows, block.numbers))
+        key = jax.random.fold_in(training_key(self.seed), epoch)
+        rest = team.everywhere((jnp.asarray(padded), key, jnp.asarray(block.first)))
+        inputs = StepInputs(*team.shared_rows(rows), *rest)
+        config = step_config(phase, decoder_of(self.data.train), team.mesh)
+        whole, count = team.everywhere((state, jnp.asarray(block.steps)))
+        if team.count > 1 and not self.compiled:
+            # By no step, which needs no other process: gloo may fail one that is late (jax#40831).
+            team.together(run_steps, whole, inputs, team.everywhere(jnp.asarray(0)), config)
+            self.compiled = not team.any(False)
+        outcome = team.together(run_steps, whole, inputs, count, config)
         if bool(outcome.failed):
-            raise explain_failure(state, inputs, int(outcome.done), config, epoch)
+            raise explain_failure(whole, inputs, int(outcome.done), config, epoch)
         return outcome.state, jax.tree.map(jnp.add, sums, outcome.sums)
 
     def end_epoch(
-        self, before: Snapshot, arrays: Arrays, scores: EpochScores, began: "_Clocks"
+        self, before: Snapshot, arrays: Arrays, scores: EpochScores, took: tuple[float, float]
     ) -> Snapshot:
         """Keep the best parameters, and move on to the next epoch or phase."""
         position, phase = before.position, self.phases[before.position.phase]
         best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
-        seconds, processor_seconds = began.since()
+        seconds, processor_seconds = took
         rate = scores.steps * min(phase.batch_size, len(self.data.train)) / seconds
         record = replace(
             epoch_record(position, arrays.sums, scores, best),
@@ -253,6 +272,7 @@ class _Session:
         if after.phase != position.phase and after.phase < len(self.phases):
             following = self.phases[after.phase]
             state = next_phase_state(state, (phase, following), self.data.train, self.seed, after)
+            self.compiled = False
         sums = jax.tree.map(jnp.zeros_like, arrays.sums)
         arrays = Arrays(state, kept, sums)
         total = before.seconds + seconds
@@ -265,7 +285,7 @@ class _Session:
         if not len(self.data.valid):
             return None, None
         measure = ValidationScore(
-            self.data.valid, phase.validation_samples, validation_key(self.seed)
+            self.data.valid, phase.validation_samples, validation_key(self.seed), self.team
         )
         return measure(state.model), measure(state.average) if phase.average else None
 

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Array, Key, PyTree
 
 from wakesleep.data import Table
@@ -86,9 +87,9 @@ def validation_key(seed: int) -> Key[Array, ""]:
 
 
 @functools.lru_cache(maxsize=8)
-def step_config(phase: Recipe, decode: Decoder) -> StepConfig:
+def step_config(phase: Recipe, decode: Decoder, mesh: Mesh | None = None) -> StepConfig:
     """How a phase takes a step; the same object each time, so that it is compiled once."""
-    return StepConfig(decode, phase.estimator, build_optimiser(phase), phase.average)
+    return StepConfig(decode, phase.estimator, build_optimiser(phase), phase.average, mesh)
 
 
 def first_arrays(model: LatentModel, recipe: Recipe, rows: Table, seed: int) -> Arrays:

@@ -14,6 +14,7 @@ from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models import LatentModel
+from wakesleep.processes.team import ALONE, Team
 
 # Examples times samples per block: small enough for the activations to stay in cache.
 ROWS_PER_BLOCK = 1000
@@ -27,21 +28,25 @@ class ValidationScore:
 
     The randomness is fixed, so that two epochs are compared on the same noise and the
     difference between them is the model's. Under an undirected top that holds for log Z too, which
-    a few short runs of annealed importance sampling estimate.
+    a few short runs of annealed importance sampling estimate. The processes of a team score a part
+    of the examples each, with the noise that one process would have given them.
     """
 
-    def __init__(self, data: Table, samples: int, key: Key[Array, ""]):
+    def __init__(self, data: Table, samples: int, key: Key[Array, ""], team: Team = ALONE):
         self.data = data
         self.size = len(data)
         self.samples = samples
         self.key = key
+        self._team = team
         self._decode = decoder_of(data)
         self._block = min(max(1, ROWS_PER_BLOCK // samples), max(self.size, 1))
-        blocks = len(Blocks(self.size, self._block))
+        blocks = -(-len(Blocks(self.size, self._block)) // team.count)
         calls = -(-blocks // max(1, BYTES_PER_CALL // (self._block * data.row_bytes)))
         # Calls of equal size, so that one is compiled and little of the last one is filling.
         self._per_call = -(-blocks // max(1, calls)) or 1
-        self.calls = Blocks(self.size, self._per_call * self._block)
+        rows = Blocks(self.size, self._per_call * self._block)
+        own = -(-len(rows) // team.count)
+        self.calls = [rows[i] for i in range(len(rows)) if i // own == team.index]
 
     def __call__(self, model: LatentModel) -> float:
         """The mean over all examples, each counted once."""
@@ -50,6 +55,7 @@ class ValidationScore:
             first = jnp.asarray(call.number * self._per_call)
             blocks = _Blocks(self._rows(call), first, size)
             total += float(_total(model, blocks, self.samples, self.key, self._decode))
+        total = sum(self._team.by_all(total))
         return total / self.size - quick_log_normaliser(model, self.key)
 
     def _rows(self, call: Block) -> Any:

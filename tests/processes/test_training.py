@@ -1,0 +1,140 @@
+"""One training by two processes: what one process makes, stopped and gone on with at will."""
+
+import json
+import signal
+import socket
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from tests.processes.hosts import ended, free_address, last_checkpoint, together, train
+
+SMALL = ("digits", "--model", "sbn/sbn 10-20", "--batch-size", 100, "--no-diagnostics")
+ROUND_OFF = 1e-5
+"""Ten epochs of Adam on weights of size 1: some tens of float32's last places."""
+
+
+def same_weights(one, other, tolerance=ROUND_OFF):
+    one, other = load_file(last_checkpoint(one)), load_file(last_checkpoint(other))
+    assert set(one) == set(other)
+    for name, values in one.items():
+        np.testing.assert_allclose(
+            values.astype(float), other[name].astype(float), 0, tolerance, err_msg=name
+        )
+
+
+def epochs(run):
+    path = run / "metrics.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def wait_for_epochs(run, count, *processes):
+    while len(epochs(run)) < count:
+        assert all(each.poll() is None for each in processes), [ended(one) for one in processes]
+        time.sleep(0.05)
+
+
+def test_two_processes_make_what_one_makes_and_one_goes_on_where_two_stopped(tmp_path):
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    words = (*SMALL, "--epochs", 10)
+    one = train(*words, "--quiet", "--out", alone)
+    two = train(*words, "--json", "--out", both, "--processes", 2)
+    wait_for_epochs(both, 3, two)
+    two.send_signal(signal.SIGTERM)
+    code, out, err = ended(two)
+    assert code == 130, err
+    # Nothing but results is on standard output, whatever gloo would like to print.
+    *_, last = [json.loads(line) for line in out.splitlines()]
+    assert last["resume"] == f"wakesleep train --resume {both}"
+    assert ended(one)[0] == 0
+    code, _, err = ended(train("--resume", both, "--quiet", "--no-diagnostics"))
+    assert code == 0, err
+    same_weights(alone, both)
+    assert [each["valid_ll"] for each in epochs(both)] == pytest.approx(
+        [each["valid_ll"] for each in epochs(alone)], abs=1e-4
+    )
+
+
+def test_processes_that_do_not_belong_together_say_so_before_training(tmp_path):
+    address = free_address()
+    words = (*SMALL, "--out", tmp_path / "run", "--quiet")
+    place = ("--coordinator", address, "--process-count", 2, "--process-id")
+    zero, one = train(*words, *place, 0), train(*words, *place, 1, "--seed", 5)
+    for code, _, err in map(ended, (zero, one)):
+        assert code == 2
+        assert "has --seed 5, process 0" in err
+        assert err.count("\n") == 1
+    assert not epochs(tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_other_data_and_minibatches_that_cannot_be_shared_are_refused(tmp_path):
+    words = ("--model", "sbn/sbn 5", "--batch-size", 10, "--quiet", "--out", tmp_path / "run")
+    rng = np.random.default_rng(0)
+    files = [tmp_path / "0.npy", tmp_path / "1.npy"]
+    for file in files:
+        np.save(file, rng.integers(0, 2, (50, 6), dtype=np.uint8))
+    address = free_address()
+    place = ("--coordinator", address, "--process-count", 2, "--process-id")
+    for code, _, err in map(
+        ended, [train(file, *words, *place, i) for i, file in enumerate(files)]
+    ):
+        assert code == 2
+        assert "process 1 cannot take part: its train set has other contents" in err
+    three = train(files[0], *words, "--processes", 3, "--overwrite")
+    code, _, err = ended(three)
+    assert code == 2
+    assert "--batch-size 9 can" in err
+
+
+@pytest.mark.slow
+def test_a_taken_port_a_wrong_coordinator_and_missing_processes(tmp_path):
+    words = (*SMALL, "--quiet", "--out", tmp_path / "run", "--process-count", 2)
+    nowhere = train(*words, "--coordinator", "here", "--process-id", 0)
+    assert "must be HOST:PORT" in ended(nowhere)[2]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        code, _, err = ended(train(*words, "--coordinator", address, "--process-id", 0))
+        assert code == 2
+        assert "Address already in use" in err
+
+
+@pytest.mark.slow
+def test_twenty_deaths_at_random_moments_leave_the_same_weights(tmp_path):
+    """Either process is killed; the other ends by itself, with a sentence and a checkpoint."""
+    rng = np.random.default_rng(20)
+    alone, run = tmp_path / "alone", tmp_path / "run"
+    recipe = ("--epochs", 400, "--checkpoint-every", 0.2, "--quiet")
+    assert ended(train(*SMALL, *recipe, "--out", alone))[0] == 0
+    deaths = 0
+    while deaths < 20:
+        start = ("--resume", run) if (run / "config.toml").exists() else (*SMALL, *recipe)
+        where = () if (run / "config.toml").exists() else ("--out", run)
+        more = ("--checkpoint-every", 0.2, "--no-diagnostics", "--quiet")
+        two = together(free_address(), 2, *start, *where, *more)
+        done = len(epochs(run))
+        while len(epochs(run)) == done and two[0].poll() is None:
+            time.sleep(0.02)
+        time.sleep(float(rng.uniform(0, 1)))
+        victim = int(rng.integers(2))
+        if two[victim].poll() is not None:
+            break
+        two[victim].kill()
+        deaths += 1
+        began = time.monotonic()
+        code, _, err = ended(two[1 - victim])
+        ended(two[victim])
+        assert time.monotonic() - began < 60
+        if code == 0:
+            break
+        assert code == 1
+        assert "is gone" in err
+        assert err.count("\n") == 1
+    assert deaths >= 20, f"the training was over after {deaths} deaths"
+    assert ended(train("--resume", run, "--quiet", "--no-diagnostics"))[0] == 0
+    same_weights(alone, run, 1e-2)
+    assert epochs(run)[-1]["valid_ll"] == pytest.approx(epochs(alone)[-1]["valid_ll"], abs=0.01)
