@@ -127,6 +127,14 @@ def finds_what_was_removed(printed, folder):
     assert len(re.findall(r"(?m)^ *(?:north|south) +(?:yes|no) +\d+ +-?\d+\.\d+$", printed)) == 3
 
 
+def prefers_the_larger_model(printed, folder):
+    assert "fitted on 2 workers" in printed
+    (small,) = numbers(r"sbn/sbn 2 +held-out log-likelihood (-\d+\.\d+)", printed)
+    (large,) = numbers(r"sbn/sbn 20 +held-out log-likelihood (-\d+\.\d+)", printed)
+    assert large > small
+    assert "best: sbn/sbn 20" in printed
+
+
 CHECKS = {
     "01_your_own_csv": knows_how_columns_go_together,
     "02_look_inside": finds_units_alive,
@@ -134,6 +142,7 @@ CHECKS = {
     "04_features_for_a_classifier": makes_features_and_a_density,
     "05_a_model_of_your_own": loses_nothing_and_finds_the_distribution,
     "06_a_frame": finds_what_was_removed,
+    "07_a_search_on_dask": prefers_the_larger_model,
 }
 
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from wakesleep.errors import UsageError, WakesleepError
+from wakesleep.extras import need
 
 IN_FLIGHT = 4
 """Parts that are sent to each worker before it has done one."""
@@ -105,12 +106,9 @@ def current() -> Pool | None:
 
 @contextmanager
 def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise UsageError(
-            "--dask and --workers need dask.distributed: pip install 'wakesleep[dask]'"
-        ) from None
+    need("dask", "distributed")
+    from distributed import Client, LocalCluster
+
     if scheduler is None:
         # No page to look at: nothing listens but for these processes, at 127.0.0.1.
         with (
