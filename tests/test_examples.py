@@ -151,7 +151,14 @@ def test_examples_are_numbered_without_gaps_and_each_has_a_check():
     assert [path.stem for path in EXAMPLES] == sorted(CHECKS)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+SLOW = ("07_a_search_on_dask",)
+RUNS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SLOW else [])
+    for path in EXAMPLES
+]
+
+
+@pytest.mark.parametrize("path", RUNS)
 def test_each_opens_with_its_usage_and_keeps_its_promise(path, tmp_path):
     opening = path.read_text(encoding="utf-8").split('"""')[1]
     assert f"Usage: python examples/{path.name}" in opening

@@ -18,7 +18,7 @@ FLAGS = (
     "--xla_force_host_platform_device_count=2"
 )
 OTHERS = ("order_agnostic", "contrastive divergence", "persistent chains", "autoregressive")
-QUICK = ("reweighted (both)", "nvil", "jsa", "persistent chains")
+QUICK = ("reweighted (both)", "jsa")
 
 
 def differences(names):
