@@ -42,5 +42,5 @@ def test_what_is_there_is_not_missed():
 def test_training_goes_on_without_tensorboard_and_says_so(bare, tmp_path, capsys):
     TensorBoardLogger(RunFolder(tmp_path))(Started(1, 0))
     assert not (tmp_path / "tensorboard").exists()
-    tell_what_is_not_written()
+    tell_what_is_not_written(quiet=False)
     assert "pip install 'wakesleep[tensorboard]'" in capsys.readouterr().err

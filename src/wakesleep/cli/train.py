@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from wakesleep.cli import train_notes
 from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.name_value import name_and_value
 from wakesleep.cli.process_options import ProcessOptions
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.table_options import TableWords, table_choices
-from wakesleep.cli.train_notes import score_words, tell_gains, tell_what_is_not_written
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
@@ -126,14 +126,12 @@ class Train:
         from wakesleep.runs.start import RunOptions
         from wakesleep.training.progress_bar import TrainingProgress
 
-        path = self._path()
-        door = self._door(path)
+        path, door = self._path(), self._door(self._path())
         self.cluster.check_choice(door == self._choose_rate)
         progress = TrainingProgress(
             quiet=self.quiet, as_json=self.json, epoch_lines=door != self._choose_model
         )
-        if not (self.quiet or self.json):
-            tell_what_is_not_written()
+        train_notes.tell_what_is_not_written(quiet=self.quiet or self.json)
         with progress, stop_on_interrupt() as stop, self.cluster.used():
             every = (self.checkpoint_every, self.pictures_every, self.diagnostics)
             return door(path, RunOptions((progress,), stop, *every, self._show, team))
@@ -225,7 +223,7 @@ class Train:
             record = {"run": str(path), "finished": True, "valid_ll": best}
             self._say(record, f"trained {path}{score}")
             if best is not None and not (self.quiet or self.json):
-                tell_gains(path, best)
+                train_notes.tell_gains(path, best)
         return 0
 
     def _choose_rate(self, path: Path, options: "RunOptions") -> int:
@@ -243,7 +241,7 @@ class Train:
             return self._interrupted(path)
         rate = RunFolder(path).config().recipe.learning_rate
         record = {"run": str(path), "finished": True, "learning_rate": rate, "valid_ll": scores}
-        others = ", ".join(f"{other:g}: {score_words(scores[other])}" for other in sorted(scores))
+        others = train_notes.score_words(scores)
         self._say(record, f"trained {path}, learning rate {rate:g} (validation LL {others})")
         return 0
 
@@ -287,14 +285,13 @@ class Train:
     def _estimator(self) -> dict[str, Any]:
         """The estimator's options that were given, its name among them."""
         short = {"samples": self.samples, "wake_q": self.wake_q, "sleep_q": self.sleep_q}
-        given = {name: value for name, value in short.items() if value is not None}
-        options = {name: float(v) if isinstance(v, bool) else v for name, v in given.items()}
-        return options | dict(name_and_value(words, "estimator") for words in self.estimator)
+        numbers = {k: float(v) if isinstance(v, bool) else v for k, v in short.items()}
+        given = {name: value for name, value in numbers.items() if value is not None}
+        return given | dict(name_and_value(words, "estimator") for words in self.estimator)
 
     def _path(self) -> Path:
-        name = f"{Path(self.data).stem}-{self.model}-seed{self.seed}"
-        default = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
-        return self.resume or self.out or Path("runs") / default
+        words = (self.data, self.model, self.seed)
+        return self.resume or self.out or train_notes.default_folder(*words)
 
     def _say(self, record: dict[str, object], sentence: str) -> None:
         if self.json:

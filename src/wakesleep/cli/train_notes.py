@@ -1,14 +1,15 @@
-"""What `wakesleep train` says beside its progress, on standard error."""
+"""What `wakesleep train` says beside its progress, on standard error, and what it calls a run."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 
-def tell_what_is_not_written() -> None:
+def tell_what_is_not_written(*, quiet: bool) -> None:
     """That there will be no TensorBoard events, where what writes them is not installed."""
     from wakesleep.runs.observers import TensorBoardLogger
 
-    if not TensorBoardLogger.installed():
+    if not (quiet or TensorBoardLogger.installed()):
         note = "no TensorBoard events: pip install 'wakesleep[tensorboard]' has them written"
         print(note, file=sys.stderr)
 
@@ -28,6 +29,13 @@ def tell_gains(path: Path, valid_ll: float) -> None:
         print(sentence, file=sys.stderr)
 
 
-def score_words(valid_ll: float | None) -> str:
-    """A candidate's score for a person."""
-    return "diverged" if valid_ll is None else f"{valid_ll:.3f}"
+def score_words(scores: Mapping[float, float | None]) -> str:
+    """What each learning rate came to, for a person."""
+    words = {rate: "diverged" if one is None else f"{one:.3f}" for rate, one in scores.items()}
+    return ", ".join(f"{rate:g}: {words[rate]}" for rate in sorted(words))
+
+
+def default_folder(data: str, model: str, seed: int) -> Path:
+    """Where a run is kept that was given no folder."""
+    name = f"{Path(data).stem}-{model}-seed{seed}"
+    return Path("runs") / "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
