@@ -22,7 +22,7 @@ def main() -> None:
         cv=2,
     )
     with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         with joblib.parallel_backend("dask", client=client):

@@ -20,6 +20,8 @@ from wakesleep.extras import need
 IN_FLIGHT = 4
 """Parts that are sent to each worker before it has done one."""
 SECONDS_TO_CONNECT = 20
+HERE = "127.0.0.1:0"
+"""Any free port that only this machine sees."""
 
 _POOL: ContextVar["Pool | None"] = ContextVar("pool", default=None)
 
@@ -110,9 +112,9 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     if scheduler is None:
-        # No page to look at: nothing listens but for these processes, at 127.0.0.1.
+        # Dask would have its page seen from other machines, and two clusters quarrel over its port.
         with (
-            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=HERE) as cluster,
             Client(cluster) as client,
         ):
             yield client
