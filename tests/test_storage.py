@@ -20,6 +20,7 @@ from tests.oracle import flat
 from wakesleep.architecture import build, describe
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError, WakesleepError
+from wakesleep.header_checks import signed
 from wakesleep.models import FunctionModel, HelmholtzMachine
 from wakesleep.storage import (
     load_arrays,
@@ -75,6 +76,13 @@ def test_a_flipped_bit_is_refused(saved):
     assert "checksum" in refusal(saved)
 
 
+def test_every_edit_of_a_header_is_refused(saved):
+    content = saved.read_bytes()
+    for old, new in ((b"sbn/sbn", b"sbn/sbm"), (b"features", b"featured"), (b"size", b"sign")):
+        saved.write_bytes(content.replace(old, new, 1))
+        assert "its header does not match its checksum" in refusal(saved)
+
+
 def test_foreign_files_are_refused(tmp_path):
     path = tmp_path / "foreign.safetensors"
     assert "no file" in refusal(path)
@@ -123,7 +131,7 @@ def test_the_header_lists_every_layer(tmp_path):
     path = tmp_path / "model.safetensors"
     save_model(small_machine("nade(hidden=2)|sbn/darn 3"), path)
     header = read_header(path)
-    assert header["format"] == 2
+    assert header["format"] == 3
     assert header["architecture"] == "nade(hidden=2)|sbn/darn 3"
     assert header["features"] == 4
     darn = {"order": 0, "units": 4, "nonlinearity": "tanh"}
@@ -142,8 +150,8 @@ def test_the_header_lists_every_layer(tmp_path):
 
 
 def rewrite(path, header):
-    """The same arrays under another header."""
-    save_file(load_file(path), path, metadata={"wakesleep": json.dumps(header)})
+    """The same arrays under another header, which a stranger signs as we do."""
+    save_file(load_file(path), path, metadata={"wakesleep": json.dumps(signed(header))})
 
 
 @pytest.mark.parametrize("text", [*SMALL, "nade(hidden=5, units=2)/sbn(units=3) 2-3", "ar_sbn"])
@@ -235,7 +243,7 @@ def test_a_stranger_s_header_is_refused_in_a_sentence(place, value, says, saved)
         ("sbn/sbn 3", "4", "features must be a whole number"),
         ("sbn/sbn 3", 10**20, "features must be at most"),
         ("sbn/sbn 99999999999999999999", 4, "up to"),
-        ("sbn/nade(hidden=99999999999999) 3", 4, "hidden must be at most"),
+        ("sbn/nade(hidden=99999999999999) 3", 4, "must be at most"),
         ("sbn/sbn " + "-".join(["1"] * 2000), 4, "more than the 1000"),
         (["sbn"], 4, "names no architecture"),
     ],

@@ -5,8 +5,9 @@ own in a mapping. No JAX here: the command line reads options to answer `--help`
 """
 
 import dataclasses
+import urllib.parse
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
+from typing import Annotated, Any, Protocol, get_args, get_type_hints, runtime_checkable
 
 from wakesleep.errors import UsageError
 
@@ -21,16 +22,16 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of at least `least`, and at most `most` where that is given."""
+    """A whole number from `least` to `most`, which is more than any count here can be."""
 
     least: int = 0
-    most: int | None = None
+    most: int = 10**9
 
     def problem(self, value: Any) -> str | None:
         """A bool is no number here."""
         if not isinstance(value, int) or isinstance(value, bool):
             return "must be a whole number"
-        if self.most is not None and value > self.most:
+        if value > self.most:
             return f"must be at most {self.most}"
         return None if value >= self.least else f"must be {self.least} or more"
 
@@ -67,7 +68,8 @@ class Number:
         if low and value <= self.most and value < self.below:
             return None
         if self.most < float("inf"):
-            return f"must be from {self.least:g} to {self.most:g}"
+            start = f"from {self.least:g}" if self.above is None else f"more than {self.above:g}"
+            return f"must be {start} {'to' if self.above is None else 'and at most'} {self.most:g}"
         end = f" and below {self.below}" if self.below < float("inf") else ""
         start = f"{self.least:g} or more" if self.above is None else f"more than {self.above}"
         return f"must be {start}{end}"
@@ -82,6 +84,33 @@ class Fraction:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return "must be a number"
         return None if 0 <= value < 1 else "must be at least 0 and below 1"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Characters, as many as a path can have."""
+
+    most: int = 4096
+
+    def problem(self, value: Any) -> str | None:
+        """Of any kind."""
+        if not isinstance(value, str):
+            return "must be a text"
+        return None if len(value) <= self.most else f"must have at most {self.most} characters"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Of a web server: http or https, and a host."""
+
+    def problem(self, value: Any) -> str | None:
+        """As the standard library takes it apart."""
+        try:
+            parts = urllib.parse.urlsplit(value)
+            proper = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+        except ValueError:
+            proper = False
+        return None if proper else "must be an http or https address"
 
 
 @dataclass(frozen=True)
@@ -104,17 +133,45 @@ class Switch:
         return None if isinstance(value, bool) else "must be true or false"
 
 
+SEED = Whole(most=2**32 - 1)
+
+Seed = Annotated[int, SEED]
+"""Of JAX's and NumPy's randomness: all that a key of JAX is told apart by."""
+
+Count = Annotated[int, Whole(least=1)]
+"""Of samples, rows and the like, of which there must be some."""
+
+Minutes = Annotated[float | int | None, Number(above=0)]
+"""A budget."""
+
+Gigabytes = Annotated[float | int, Number(above=0, most=10**6)]
+"""Memory to stay within."""
+
+Tolerance = Annotated[float | int | None, Number(above=0)]
+"""In nats."""
+
+
 def check_option(name: str, value: Any, rule: Rule) -> None:
     """Raise a `UsageError` that says what is wrong and what would be right."""
     problem = rule.problem(value)
     if problem:
-        raise UsageError(f"{name} {problem}, not {value!r}")
+        raise UsageError(f"{name} {problem}, not {_shortened(repr(value))}")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def check_declared(instance: Any) -> None:
     """Check every field of a dataclass whose annotation carries a rule."""
     for name, rule in declared(type(instance)).items():
-        check_option(name, getattr(instance, name), rule)
+        value = getattr(instance, name)
+        if value is not None or not _may_be_none(type(instance), name):
+            check_option(name, value, rule)
+
+
+def _may_be_none(kind: type, name: str) -> bool:
+    return type(None) in get_args(get_type_hints(kind)[name])
 
 
 def declared(kind: type) -> dict[str, Rule]:

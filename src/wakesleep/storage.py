@@ -26,6 +26,7 @@ from wakesleep.header_checks import (
     check_depth,
     check_numbers,
     checked_groups,
+    signed,
 )
 from wakesleep.layers import (
     Distribution,
@@ -40,9 +41,10 @@ from wakesleep.layers import (
 from wakesleep.models import BitModel, EoNADE, EoNADESpec, HelmholtzMachine, LatentModel, Mixture
 from wakesleep.models.mixture import MOST_COMPONENTS
 
-FORMAT = 2
-READABLE = (1, 2)
-"""Format 1 has an architecture string and the number of features in place of the layers."""
+FORMAT = 3
+READABLE = (1, 2, 3)
+"""Format 1 has an architecture string and the number of features in place of the layers; formats 1
+and 2 have no digest of the header."""
 
 EONADE_OPTIONS = [field.name for field in dataclasses.fields(EoNADESpec)]
 _HEADER = "wakesleep"
@@ -66,7 +68,7 @@ def save_arrays(path: Path, tree: Any, header: Mapping[str, Any]) -> None:
     # Copies: safetensors wants contiguous arrays, and NumPy's views of JAX arrays may not be.
     arrays = {name: np.array(leaf, order="C") for name, leaf in named_leaves(tree).items()}
     whole = {"format": FORMAT, "sha256": _digest(arrays), **header}
-    write_atomically(path, save(arrays, metadata={_HEADER: json.dumps(whole)}))
+    write_atomically(path, save(arrays, metadata={_HEADER: json.dumps(signed(whole))}))
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -113,8 +115,10 @@ def _read(path: Path, *, with_arrays: bool) -> tuple[dict[str, Any], dict[str, n
     if header.get("format") not in READABLE:
         raise DataError(
             f"{path} has format {_shortened(header.get('format'))}; "
-            f"this version of wakesleep reads {' and '.join(map(str, READABLE))}"
+            f"this version of wakesleep reads {', '.join(map(str, READABLE))}"
         )
+    if header["format"] == FORMAT and header != signed(header):
+        raise DataError(f"{path} is damaged: its header does not match its checksum")
     return header, arrays
 
 

@@ -1,5 +1,6 @@
 """The command line: thin commands over the library. JAX is loaded only when a command runs."""
 
+import dataclasses
 import sys
 from typing import Annotated
 
@@ -12,19 +13,22 @@ from wakesleep.cli.data import Data
 from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
 from wakesleep.cli.explore import Explore
+from wakesleep.cli.failures import exit_code, sentence, warnings_as_sentences
 from wakesleep.cli.impute import Impute
 from wakesleep.cli.info import Info
 from wakesleep.cli.mix import Mix
 from wakesleep.cli.models import Models
 from wakesleep.cli.report import Report
 from wakesleep.cli.reproduce import Reproduce
+from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.sample import Sample
 from wakesleep.cli.schema import Schema
 from wakesleep.cli.score import Score
 from wakesleep.cli.shell_completion import Completion
 from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
-from wakesleep.errors import UsageError, WakesleepError
+from wakesleep.errors import WakesleepError
+from wakesleep.options import check_declared
 
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
@@ -86,6 +90,14 @@ def _with_new_name(words: list[str]) -> list[str]:
     return [name, *words[1:]]
 
 
+def _check_options(command: object) -> None:
+    """Every option within its declared range, before any work; those of a subcommand too."""
+    check_declared(command)
+    for value in vars(command).values():
+        if dataclasses.is_dataclass(value):
+            _check_options(value)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 for success, 1 for failure, 2 for wrong usage."""
     words = sys.argv[1:] if arguments is None else arguments
@@ -94,17 +106,19 @@ def main(arguments: list[str] | None = None) -> int:
     words = _with_estimator_options(words)
     try:
         command = parse(words)
+        _check_options(command)
         keep_compiled()
-        return command.run()
-    except WakesleepError as error:
-        if debug:
-            raise
-        print(f"wakesleep: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
-    except KeyboardInterrupt:
-        print("wakesleep: interrupted", file=sys.stderr)
-        return 130
+        with warnings_as_sentences():
+            return command.run()
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: not an error of ours.
         sys.stderr.close()
         return 0
+    except (WakesleepError, OSError, MemoryError) as error:
+        if debug:
+            raise
+        print(f"wakesleep: {sentence(error)}", file=sys.stderr)
+        return exit_code(error)
+    except KeyboardInterrupt:
+        print("wakesleep: interrupted", file=sys.stderr)
+        return INTERRUPTED

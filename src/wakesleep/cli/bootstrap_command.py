@@ -9,6 +9,7 @@ import tyro
 
 from wakesleep.cli.run_options import DataFile
 from wakesleep.errors import UsageError
+from wakesleep.options import Count, Seed
 
 
 @dataclass
@@ -24,13 +25,13 @@ class Bootstrap:
     """A run folder."""
     split: Literal["train", "valid", "test"] = "test"
     """Which part of the data the points are drawn from."""
-    points: int = 25
+    points: Count = 25
     """How many points, drawn at random; the paper takes one minibatch."""
-    primary: int = 5000
+    primary: Count = 5000
     """Samples per point that stand for all."""
-    replicates: int = 100
+    replicates: Count = 100
     """Resampled runs per K."""
-    seed: int = 3
+    seed: Seed = 3
     """Of the choice of points and the samples."""
     data: DataFile = None
     quiet: bool = False

@@ -8,6 +8,7 @@ import tyro
 
 from wakesleep.cli.data_fetch import Fetch
 from wakesleep.data import DEFAULT_SPLIT
+from wakesleep.options import Seed
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Pack:
     """A file with the test set; otherwise SOURCE is split."""
     split: tuple[float, float, float] = DEFAULT_SPLIT
     """Fractions of train, valid and test for a single file."""
-    split_seed: Annotated[int, tyro.conf.arg(aliases=["--seed"])] = 0
+    split_seed: Annotated[Seed, tyro.conf.arg(aliases=["--seed"])] = 0
     """Decides which rows go where."""
     binarise: str | None = None
     """For grey values: the least of them, from 0 to 1, that becomes a 1."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from wakesleep.errors import UsageError
+from wakesleep.options import Number
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Fetch:
         tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="FILE=DIGEST")
     ] = ()
     """The checksum of a file whose own is not known; without one nothing is downloaded."""
-    timeout: float = 30.0
+    timeout: Annotated[float, Number(above=0, most=86_400)] = 30.0
     """Seconds of silence after which an address is left for the next."""
     overwrite: bool = False
     """Fetch again what is there already."""
@@ -45,8 +46,6 @@ class Fetch:
 
         if not self.names:
             raise UsageError("name the data sets to fetch: wakesleep data fetch NAME...")
-        if self.timeout <= 0:
-            raise UsageError(f"--timeout must be more than 0 seconds, not {self.timeout:g}")
         folder = self._folder()
         for name in self.names:
             if (folder / f"{name}.npz").exists() and not self.overwrite:

@@ -7,6 +7,7 @@ from pathlib import Path
 from wakesleep.cli.new_rows_output import say_notes, write_result
 from wakesleep.cli.run_options import NewRowsOptions
 from wakesleep.errors import UsageError
+from wakesleep.options import Seed
 
 
 @dataclass
@@ -22,7 +23,7 @@ class Embed:
     options: NewRowsOptions
     out: Path = Path("features.csv")
     """A table: .csv, .tsv, .csv.gz, .parquet or .feather."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the samples."""
 
     def run(self) -> int:

@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
+from wakesleep.options import Count, Fraction, Gigabytes, Seed, Tolerance
 from wakesleep.runs.yardstick_words import gains
 
 
@@ -22,22 +23,25 @@ class Evaluate:
     """
 
     run_folder: RunPath
-    samples: int = 1000
+    samples: Count = 1000
     """K, latents drawn from q per example; with --tolerance, the most an example may take."""
     split: Literal["train", "valid", "test"] = "test"
     """Which part of the data."""
-    tolerance: float | None = None
+    tolerance: Tolerance = None
     """Leave an example when its standard error and bias are below this many nats; where q's
     samples cannot bring that, go on with annealed runs."""
+    defensive: Annotated[float, Fraction()] = 0.1
+    """The share of samples that is not q's but a broadened q's and dreams', so that no mode of the
+    posterior is missed silently; 0 for q alone."""
     method: Literal["importance", "exact"] = "importance"
     """exact lists every latent state of a machine of up to about 20 latent bits."""
-    memory: float = 2.0
+    memory: Gigabytes = 2.0
     """Gigabytes to stay within."""
     data: DataFile = None
     out: Path | None = None
     """Also write every example's numbers to this .npz or .csv file."""
     overwrite: Overwrite = False
-    seed: int = 1
+    seed: Seed = 1
     """Of the samples."""
     quiet: bool = False
     """No progress."""
@@ -55,7 +59,8 @@ class Evaluate:
             raise UsageError(f"--out must end in .npz or .csv, not '{self.out.name}'")
         check_new(self.out, overwrite=self.overwrite)
         evaluation = RunEvaluation(
-            self.samples, self.split, self.tolerance, self.method, self.memory * 1e9, self.seed
+            *(self.samples, self.split, self.tolerance, self.method, self.defensive),
+            *(self.memory * 1e9, self.seed),
         )
         with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as progress:
             run = load_run(self.run_folder, self.data)

@@ -9,6 +9,7 @@ import tyro
 
 from wakesleep.cli.run_options import DataFile, Overwrite, check_new
 from wakesleep.errors import UsageError
+from wakesleep.options import Count, Number, Seed, Whole
 
 if TYPE_CHECKING:
     from wakesleep.data import Dataset
@@ -50,18 +51,18 @@ class Impute:
     """A .png of the rows as images: what was given, then its imputations."""
     hide: Literal["lower", "upper", "left", "right"] = "lower"
     """Which half is hidden where there is no FILE."""
-    rows: int = 10
+    rows: Count = 10
     """The most rows in the picture, and the images taken where there is no FILE."""
-    samples: int = 500
+    samples: Count = 500
     """The most imputations weighted for each row."""
-    draws: int = 10
+    draws: Count = 10
     """Imputations kept for each row."""
-    moves: int = 20
+    moves: Annotated[int, Whole()] = 20
     """Sweeps of Metropolis moves for rows with few effective samples; 0 for none."""
-    enough: float = 10
+    enough: Annotated[float, Number()] = 10
     """Effective samples that are enough: a row takes more samples, and then moves, while it has
     fewer."""
-    seed: int = 4
+    seed: Seed = 4
     """Of the draws."""
     data: DataFile = None
     overwrite: Overwrite = False

@@ -8,6 +8,7 @@ import tyro
 
 from wakesleep.cli.run_options import DataFile
 from wakesleep.errors import UsageError
+from wakesleep.options import Count, Seed
 
 
 @dataclass
@@ -24,9 +25,9 @@ class Mix:
     """Two or more run folders."""
     out: Path
     """The new run folder."""
-    samples: int = 100
+    samples: Count = 100
     """K, latents drawn from q per row and model while the weights are learned."""
-    seed: int = 0
+    seed: Seed = 0
     """Of those."""
     overwrite: bool = False
     """Replace a run that is in the new folder."""

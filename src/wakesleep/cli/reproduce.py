@@ -11,6 +11,7 @@ import tyro
 from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.errors import UsageError
+from wakesleep.options import Minutes
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 
@@ -31,7 +32,7 @@ class Reproduce:
     """A table or figure, or `all`."""
     row: str | None = None
     """Only this row, as in "SBN/NADE 200-200"."""
-    minutes: float | None = None
+    minutes: Minutes = None
     """Stop after so long: rows that were begun first, then the cheapest."""
     validation: bool = False
     """Judge rows and the variants they were chosen from on the validation set, not the test set."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from wakesleep.errors import UsageError
+from wakesleep.options import Count
 
 if TYPE_CHECKING:
     from wakesleep.runs.loading import Run
@@ -50,7 +51,7 @@ class NewRowsOptions:
 
     run_folder: RunPath
     file: NewFile
-    samples: int = 200
+    samples: Count = 200
     """K, latents drawn from q per row."""
     unseen: Literal["error", "missing"] = "error"
     """Levels that training never saw, where there is none for others: refuse the file, or take
@@ -67,8 +68,6 @@ class NewRowsOptions:
         from wakesleep.runs.loading import load_run
         from wakesleep.runs.new_rows import read_new_rows
 
-        if self.samples < 1:
-            raise UsageError(f"--samples must be 1 or more, not {self.samples}")
         check_new(out, overwrite=self.overwrite)
         run = load_run(self.run_folder, self.data)
         return run, read_new_rows(run, self.file, unseen=self.unseen)

@@ -10,6 +10,7 @@ from wakesleep.cli.new_rows_output import write_result
 from wakesleep.cli.preview import Preview
 from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
+from wakesleep.options import Count, Seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,18 +34,18 @@ class Sample:
     """For a table with names .csv, .tsv, .csv.gz, .parquet or .feather, samples.csv unless given;
     otherwise a grid of images as .png or .svg, samples.png unless given, or bits as .npy or .csv.
     """
-    count: int = 100
+    count: Count = 100
     """How many."""
     given: str | None = None
     """Conditions on a table's columns, such as "region=north|south,age=30..40": levels, numbers,
     ranges (also ..40 and 30..), dates, missing, not missing. All samples fulfil them."""
-    samples: int = 100
+    samples: Count = 100
     """With --given: the most samples that are weighted for each row."""
     probabilities: bool = False
     """The probability each bit is drawn with, as the paper's figures show it, not the bit."""
     preview: Preview = "auto"
     """Also show images in the terminal; auto does where there is no screen."""
-    seed: int = 2
+    seed: Seed = 2
     """Of the samples."""
     data: DataFile = None
     overwrite: Overwrite = False

@@ -3,12 +3,13 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.new_rows_output import say_notes, write_result
 from wakesleep.cli.run_options import NewRowsOptions
 from wakesleep.errors import UsageError
+from wakesleep.options import Whole
 from wakesleep.runs.yardstick_words import gain_sentences
 
 
@@ -26,7 +27,7 @@ class Score:
     options: NewRowsOptions
     out: Path = Path("scores.csv")
     """A table: .csv, .tsv, .csv.gz, .parquet or .feather."""
-    odd_cells: int = 3
+    odd_cells: Annotated[int, Whole()] = 3
     """How many odd cells to name for each row; 0 is faster."""
     cluster: ClusterOptions = field(default_factory=ClusterOptions)
 

@@ -7,6 +7,7 @@ from typing import Literal
 from wakesleep.cli.preview import Preview
 from wakesleep.cli.run_options import DataFile, Overwrite, RunPath, check_new
 from wakesleep.errors import UsageError
+from wakesleep.options import Count
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Show:
     """The picture, .png or .svg; a line per unit where the data are no images."""
     network: Literal["p", "q"] = "p"
     """What units add to the data (p), or what they look for in it (q)."""
-    count: int = 100
+    count: Count = 100
     """The most units to show."""
     preview: Preview = "auto"
     """Also show images in the terminal; auto does where there is no screen."""

@@ -16,6 +16,7 @@ from wakesleep.cli.run_options import INTERRUPTED
 from wakesleep.cli.table_options import TableWords, table_choices
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
+from wakesleep.options import Minutes, Number, Seed, Whole
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import load_recipe
 from wakesleep.runs.config import DataConfig, RunConfig
@@ -44,7 +45,7 @@ class Train:
     """A file with the test set; otherwise DATA is split."""
     split: tuple[float, float, float] = DEFAULT_SPLIT
     """Fractions of train, valid and test for a single file."""
-    split_seed: int = 0
+    split_seed: Seed = 0
     """Decides which rows of a single file go where, and the rows of a generated set."""
     binarise: str | None = None
     """For grey values in .npy or .npz: dynamic, or the least value from 0 to 1 that becomes a 1."""
@@ -65,7 +66,7 @@ class Train:
     model: str = "auto"
     """auto: chosen by the data, within --minutes. Or P/Q top-...-bottom in the paper's notation, as
     in "sbn/nade 10-200-200"; the options from --recipe to --patience are for such a model."""
-    minutes: float | None = None
+    minutes: Minutes = None
     """With --model auto: the budget, 2 unless given; counted as arithmetic, not by a clock."""
     recipe: str = "default"
     """A named recipe (default, paper) or a TOML file of recipe fields."""
@@ -88,7 +89,7 @@ class Train:
     """Update q in the sleep phase."""
     patience: int | None = None
     """Stop after so many epochs without a better validation log-likelihood; 0 for never."""
-    seed: int = 0
+    seed: Seed = 0
     """Of everything random in training; which rows go where is --split-seed's."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
     """The run folder; runs/DATA-MODEL-seedN unless given."""
@@ -98,11 +99,11 @@ class Train:
     """Go on with an interrupted run; only --extend, --data, --quiet and --json apply then."""
     moved: Annotated[str | None, tyro.conf.arg(name="data", metavar="FILE")] = None
     """With --resume: where the run's data are now, if not where they were."""
-    extend: int = 0
+    extend: Annotated[int, Whole()] = 0
     """With --resume: add so many epochs to a run."""
-    checkpoint_every: float = 30.0
+    checkpoint_every: Annotated[float, Number()] = 30.0
     """Seconds between checkpoints, at the end of an epoch."""
-    pictures_every: int = 0
+    pictures_every: Annotated[int, Whole()] = 0
     """Epochs between pictures of samples in RUN/samples; 0 for none."""
     diagnostics: bool = True
     """Do not keep what a report shows of the model at the end; the report makes it then."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def tell_what_is_not_written(*, quiet: bool) -> None:
     """That there will be no TensorBoard events, where what writes them is not installed."""
-    from wakesleep.runs.observers import TensorBoardLogger
+    from wakesleep.runs.tensorboard_log import TensorBoardLogger
 
     if not (quiet or TensorBoardLogger.installed()):
         note = "no TensorBoard events: pip install 'wakesleep[tensorboard]' has them written"

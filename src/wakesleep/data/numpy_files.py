@@ -1,5 +1,6 @@
 """Tables in NumPy files: .npy, and .npz with dense, packed or SciPy sparse arrays."""
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ WIDTH = "n_features"
 
 BROKEN = (
     *(OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, MemoryError),
-    *(RuntimeError, zipfile.BadZipFile, zlib.error),
+    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """What NumPy, SciPy and zipfile raise on bytes that are not what they should be."""
 

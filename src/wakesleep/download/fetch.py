@@ -9,6 +9,7 @@ from wakesleep.download.convert import write_converted
 from wakesleep.download.sources import SOURCES, RemoteFile, Source
 from wakesleep.download.transfer import Patience, TransferError, transfer
 from wakesleep.errors import UsageError, WakesleepError
+from wakesleep.options import Address, check_option
 
 Progress = Callable[[str, int, int | None], None]
 """Told of a file's name, the bytes that are there, and how many there will be, if known."""
@@ -37,6 +38,8 @@ def fetch_dataset(
         progress: told of every piece that arrives.
     """
     source = _source(name)
+    for mirror in mirrors:
+        check_option("mirror", mirror, Address())
     stated = _stated(sha256 or {}, source)
     files = {split: _checked(file, stated) for split, file in source.files.items()}
     unfinished = folder / UNFINISHED

@@ -20,7 +20,7 @@ class Accumulator:
         sums: Σ_k ω_k / ω_max, `[E]`.
         squares: Σ_k (ω_k / ω_max)², `[E]`.
         fourths: Σ_k (ω_k / ω_max)⁴, `[E]`.
-        logs: Σ_k log ω_k, `[E]`.
+        logs: Σ_k log ω_k, `[E]`, or K times its mean over the samples of q.
     """
 
     def __init__(self, examples: int) -> None:
@@ -31,8 +31,11 @@ class Accumulator:
         self.fourths = np.zeros(examples)
         self.logs = np.zeros(examples)
 
-    def add(self, log_weights: npt.NDArray[Any]) -> None:
-        """Take in more weights, `[E, K]`."""
+    def add(self, log_weights: npt.NDArray[Any], bounds: npt.NDArray[Any] | None = None) -> None:
+        """Take in more weights, `[E, K]`, and the mean of log ω over q's samples where not all are.
+
+        Those are the `bounds`, `[E]`.
+        """
         block = log_weights.astype(np.float64)
         largest = np.maximum(self.largest, block.max(axis=1))
         shrink = np.exp(self.largest - largest)
@@ -42,7 +45,10 @@ class Accumulator:
         self.sums = self.sums * shrink + weights.sum(axis=1)
         self.squares = self.squares * shrink**2 + squares.sum(axis=1)
         self.fourths = self.fourths * shrink**4 + np.square(squares).sum(axis=1)
-        self.logs += block.sum(axis=1)
+        if bounds is None:
+            self.logs += block.sum(axis=1)
+        else:
+            self.logs += bounds.astype(np.float64) * block.shape[1]
         self.largest = largest
 
     @property

@@ -30,8 +30,12 @@ from wakesleep.inference.rows import checked_rows, examples
 from wakesleep.keys import LikeKey, as_key
 from wakesleep.layers import RBM
 from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture, TableModel
+from wakesleep.options import Fraction, Number, Whole, check_option
 
 METHODS = ("importance", "exact")
+
+DEFENSIVE = 0.1
+"""The share of samples that is not q's, unless given."""
 
 NORMALISER = 2**31 - 2
 """Folded into the key for log Z: no tile of samples has this number."""
@@ -45,6 +49,7 @@ def log_likelihood(
     key: LikeKey | None = None,
     method: str = "importance",
     tolerance: float | int | None = None,
+    defensive: float | int = DEFENSIVE,
     memory: float | int = 2e9,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
@@ -73,6 +78,9 @@ def log_likelihood(
             are credibly below this many nats, instead of always drawing K samples; in a
             Helmholtz machine, a row whose weights are too uneven for that goes on with SMC
             runs (`inference/smc.py`).
+        defensive: the share of a Helmholtz machine's samples that comes from a broadened q and
+            from dreams, so that a mode of the posterior that q never draws is not missed silently
+            (`inference/defensive.py`); 0 for q alone, as in the paper.
         memory: bytes the process should stay within.
         checkpoint: a file to keep finished rows in; if it exists, the evaluation continues
             from it.
@@ -85,7 +93,7 @@ def log_likelihood(
     >>> bool(abs(score.mean - exact.mean) < 0.1)
     True
     """
-    options = _Options(samples, None if key is None else as_key(key), method, tolerance)
+    options = _Options(samples, None if key is None else as_key(key), method, tolerance, defensive)
     if isinstance(model, TableModel):
         read = model.read(data)
         found = log_likelihood(
@@ -95,18 +103,19 @@ def log_likelihood(
             key=options.key,
             method=method,
             tolerance=tolerance,
+            defensive=defensive,
             memory=memory,
             checkpoint=checkpoint,
             progress=progress,
         )
         return found.shifted(read.log_measure)
-    _check_options(options, model)
+    _check_options(options, model, memory)
     rows = checked_rows(model, data)
     evaluator = _evaluator(model, examples(rows, np.array([0])), options)
     store = None
     if checkpoint is not None:
         key_data = None if options.key is None else jax.random.key_data(options.key).tolist()
-        settings = (method, samples, tolerance, key_data)
+        settings = (method, samples, tolerance, key_data, float(defensive))
         store = Checkpoint(Path(checkpoint), fingerprint(model, rows, *settings))
     workers = workers_within(int(memory), evaluator.bytes_per_tile)
     records = evaluate_all(evaluator, rows, workers=workers, checkpoint=store, progress=progress)
@@ -129,6 +138,7 @@ class _Options(NamedTuple):
     key: Key[Array, ""] | None
     method: str
     tolerance: float | int | None
+    defensive: float | int
 
     def of(self, component: int) -> "_Options":
         """The same with randomness of its own for a component of a mixture."""
@@ -139,7 +149,7 @@ class _Options(NamedTuple):
 
 def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
     """The way to evaluate the model on examples like `x`, a tree of arrays `[1, ...]`."""
-    samples, key, method, tolerance = options
+    samples, key, method, tolerance, defensive = options
     if isinstance(model, Mixture):
         return Components(
             [_evaluator(each, x, options.of(c)) for c, each in enumerate(model.components)],
@@ -158,14 +168,14 @@ def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
         if method == "exact":
             return Enumeration.of(model)
     assert key is not None
-    sampling = ImportanceSampling.of(model, x, samples, key)
+    sampling = ImportanceSampling.of(model, x, samples, key, defensive)
     if tolerance is not None and sampling.tiling.blocks > 1:
         return AdaptiveSampling(sampling, float(tolerance), masked)
     return sampling
 
 
-def _check_options(options: _Options, model: LatentModel) -> None:
-    samples, key, method, tolerance = options
+def _check_options(options: _Options, model: LatentModel, memory: float | int) -> None:
+    samples, key, method, tolerance, defensive = options
     if method not in METHODS:
         raise UsageError(f"method '{method}' is unknown; valid: {', '.join(METHODS)}")
     if method == "exact" and not isinstance(model, BitModel):
@@ -178,7 +188,8 @@ def _check_options(options: _Options, model: LatentModel) -> None:
         check_small(rbm)
     if method == "importance" and key is None:
         raise UsageError("importance sampling needs a key, such as key=0")
-    if samples < 1:
-        raise UsageError(f"samples is {samples}, but it must be at least 1")
-    if tolerance is not None and not tolerance > 0:
-        raise UsageError(f"tolerance is {tolerance}, but it must be above 0")
+    check_option("samples", int(samples) if isinstance(samples, np.integer) else samples, Whole(1))
+    if tolerance is not None:
+        check_option("tolerance", tolerance, Number(above=0))
+    check_option("defensive", defensive, Fraction())
+    check_option("memory", memory, Number(above=0))

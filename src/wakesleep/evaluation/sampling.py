@@ -14,27 +14,44 @@ from jaxtyping import Array, Key
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records
 from wakesleep.evaluation.tail import tail_length
-from wakesleep.evaluation.tiles import Tiling, Widths, bytes_of, tile_log_weights
+from wakesleep.evaluation.tiles import (
+    Tiling,
+    Widths,
+    bytes_of,
+    defensive_tile,
+    tile_log_weights,
+)
 from wakesleep.evaluation.weight_statistics import WeightStatistics
-from wakesleep.models import LatentModel
+from wakesleep.inference.defensive import Proposals
+from wakesleep.models import HelmholtzMachine, LatentModel
 
 
 @dataclass(frozen=True)
 class ImportanceSampling(Evaluator):
-    """log p̂(x) of a tile of examples, from samples of q."""
+    """log p̂(x) of a tile of examples, from samples of q.
+
+    In a Helmholtz machine the share `defensive` of them comes from other proposals
+    (`inference/defensive.py`); a model of another kind has none.
+    """
 
     model: LatentModel
     widths: Widths
     tiling: Tiling
     key: Key[Array, ""]
+    defensive: float | int = 0.0
 
     @classmethod
     def of(
-        cls, model: LatentModel, x: Any, samples: int, key: Key[Array, ""]
+        cls,
+        model: LatentModel,
+        x: Any,
+        samples: int,
+        key: Key[Array, ""],
+        defensive: float | int = 0.0,
     ) -> "ImportanceSampling":
         """For a model and examples like `x`, a tree of arrays `[1, ...]`."""
         widths = Widths.of(model, x)
-        return cls(model, widths, Tiling.of(samples, widths.tile_rows), key)
+        return cls(model, widths, Tiling.of(samples, widths.tile_rows), key, defensive)
 
     @property
     def examples(self) -> int:
@@ -65,12 +82,21 @@ class ImportanceSampling(Evaluator):
         statistics = WeightStatistics(examples, self.tiling.total)
         for block in range(self.tiling.blocks):
             wanted = self.tiling.total - statistics.count
-            statistics.add(self._draw(on_device, tile, block)[:, :wanted])
+            log_weights, bounds = self._draw(on_device, tile, block)
+            statistics.add(log_weights[:, :wanted], bounds)
             is_power_of_two = (block + 1) & block == 0
             if stop.is_set() or (is_power_of_two and leave(statistics)):
                 break
         return statistics
 
-    def _draw(self, x: Any, tile: int, block: int) -> npt.NDArray[Any]:
-        place = jnp.asarray([tile, block], jnp.int32)
-        return np.asarray(tile_log_weights(self.model, x, self.tiling.samples, self.key, place))
+    def _draw(
+        self, x: Any, tile: int, block: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+        """Log weights, and the bounds of q where not all samples are its own."""
+        place, samples = jnp.asarray([tile, block], jnp.int32), self.tiling.samples
+        if isinstance(self.model, HelmholtzMachine):
+            proposals = Proposals.of(self.model, samples, self.defensive)
+            if proposals.q < samples:
+                drawn = defensive_tile(self.model, x, proposals, self.key, place)
+                return np.asarray(drawn.log_weights), np.asarray(drawn.bounds)
+        return np.asarray(tile_log_weights(self.model, x, samples, self.key, place)), None

@@ -14,7 +14,8 @@ import jax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.importance import log_weights
-from wakesleep.models import LatentModel
+from wakesleep.inference.defensive import DefensiveDraw, Proposals, defensive_draw
+from wakesleep.models import HelmholtzMachine, LatentModel
 
 ROWS = 1024
 """Samples in a tile, over all its examples: enough to fill a matrix product."""
@@ -87,6 +88,18 @@ class Tiling:
 
 
 @eqx.filter_jit
+def defensive_tile(
+    machine: HelmholtzMachine,
+    x: Any,
+    proposals: Proposals,
+    key: Key[Array, ""],
+    place: Int[Array, "2"],
+) -> DefensiveDraw:
+    """As `tile_log_weights`, with samples of several proposals."""
+    return defensive_draw(machine, x, proposals, _key_at(key, place))
+
+
+@eqx.filter_jit
 def tile_log_weights(
     model: LatentModel,
     x: Any,
@@ -98,5 +111,8 @@ def tile_log_weights(
 
     `place` is (tile of examples, block of samples).
     """
-    tile_key = jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])
-    return log_weights(model, x, samples, tile_key)
+    return log_weights(model, x, samples, _key_at(key, place))
+
+
+def _key_at(key: Key[Array, ""], place: Int[Array, "2"]) -> Key[Array, ""]:
+    return jax.random.fold_in(jax.random.fold_in(key, place[0]), place[1])

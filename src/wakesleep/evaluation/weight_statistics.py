@@ -27,9 +27,9 @@ class WeightStatistics:
         """K so far."""
         return self.sums.count
 
-    def add(self, log_weights: npt.NDArray[Any]) -> None:
-        """Take in more weights, `[E, K]`."""
-        self.sums.add(log_weights)
+    def add(self, log_weights: npt.NDArray[Any], bounds: npt.NDArray[Any] | None = None) -> None:
+        """Take in more weights, `[E, K]`; `bounds` as in `Accumulator.add`."""
+        self.sums.add(log_weights, bounds)
         self.tail.add(log_weights)
         self.growth.add(log_weights)
 

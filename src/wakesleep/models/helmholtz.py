@@ -97,13 +97,20 @@ class HelmholtzMachine(BitModel):
     def draw(self, key: Key[Array, ""], x: Visible, samples: int) -> Draw:
         """K latents per example from q, scored layer by layer."""
         h, log_q_terms = self.sample_q_with_terms(key, x, samples)
+        return Draw(h, self.joint_terms(key, x, h, samples), log_q_terms)
+
+    def joint_terms(self, key: Key[Array, ""], x: Visible, h: Latents, samples: int) -> Terms:
+        """log p₀(x | h₁), log p₁(h₁ | h₂), …, log p_L(h_L) of K latents per example.
+
+        The key is for what is drawn in place of missing cells.
+        """
         if isinstance(x, Masked):
             terms = self._observed_terms(key, x, h, samples)
             shape = (x.x.shape[0], samples)
         else:
             terms = self.log_joint_terms(x[:, None, :], h)
             shape = (x.shape[0], samples)
-        return Draw(h, tuple(jnp.broadcast_to(term, shape) for term in terms), log_q_terms)
+        return tuple(jnp.broadcast_to(term, shape) for term in terms)
 
     def _observed_terms(
         self, key: Key[Array, ""], x: Masked, h: Latents, samples: int
@@ -145,6 +152,14 @@ class HelmholtzMachine(BitModel):
     ) -> tuple[Float[Array, "... D"], Latents]:
         """(x, h) whose topmost values are given, such as those of an RBM's chains."""
         return self._descend(jax.random.split(key, len(self.p) - 1), top)
+
+    def dream_latents(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Latents:
+        """h ~ p(h): dreams without the data they would give."""
+        keys = jax.random.split(key, len(self.p) - 1)
+        values = [self.p[-1].sample(keys[0], jnp.zeros(0), shape)]
+        for layer, layer_key in zip(self.p[-2:0:-1], keys[1:], strict=True):
+            values.append(layer.sample(layer_key, values[-1], shape))
+        return tuple(reversed(values))
 
     def _descend(
         self, keys: Key[Array, " _"], top: Float[Array, "... _"]

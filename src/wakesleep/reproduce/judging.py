@@ -36,7 +36,7 @@ def judge_row(
     scores = {}
     for one in (row, *row.variants):
         trained = train_row(store, one, budget, observers)
-        evaluation = RunEvaluation(samples, "valid", seed=row.seed + 1)
+        evaluation = RunEvaluation(samples, "valid", defensive=0, seed=row.seed + 1)
         _, score = evaluation.of(load_run(trained.folder.path), budget.watching(progress))
         scores[one.name] = {"mean": score["mean"], "interval": score["confidence"]}
     result = {

@@ -41,7 +41,7 @@ def run_row(
     """The result of a row, written down; `OutOfTimeError` when the budget ends before it."""
     trained = train_row(store, row, budget, observers)
     began = time.monotonic()
-    evaluation = RunEvaluation(row.samples, "test", row.tolerance, seed=row.seed + 1)
+    evaluation = RunEvaluation(row.samples, "test", row.tolerance, defensive=0, seed=row.seed + 1)
     _, score = evaluation.of(load_run(trained.folder.path), budget.watching(progress))
     config = trained.folder.config()
     result = {

@@ -47,6 +47,7 @@ class AutomaticChoice:
         The model and the recipe of `config` are left to the rule. Without validation rows a part
         of the training rows is held out, and the candidates' configs say so.
         """
+        RunFolder(self.path).check_usable()
         config = dataclasses.replace(config, data=config.data.resolved())
         data = config.data.load()
         if not len(data.valid):

@@ -5,13 +5,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 
 from wakesleep.data import DATASETS, DEFAULT_SPLIT, Dataset, load_dataset
 from wakesleep.data.held_out import hold_out
 from wakesleep.errors import UsageError
+from wakesleep.options import Number, Seed, Text, check_declared
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
 
@@ -37,15 +38,24 @@ class DataConfig:
     from the training rows.
     """
 
-    source: str = "digits"
-    valid: str | None = None
-    test: str | None = None
+    source: Annotated[str, Text()] = "digits"
+    valid: Annotated[str | None, Text()] = None
+    test: Annotated[str | None, Text()] = None
     split: tuple[float, float, float] = DEFAULT_SPLIT
-    split_seed: int = 0
-    binarise: str | None = None
+    split_seed: Seed = 0
+    binarise: Annotated[str | None, Text()] = None
     columns: Mapping[str, Any] | None = None
     table: Mapping[str, Any] | None = None
     held_out: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+        given = self.split if isinstance(self.split, tuple) else ()
+        if len(given) != 3 or any(Number().problem(share) for share in given):
+            raise UsageError(f"split must be three numbers of 0 or more, not {self.split!r}")
+        for name in ("columns", "table"):
+            if not isinstance(getattr(self, name), Mapping | None):
+                raise UsageError(f"{name} must be a table, not {getattr(self, name)!r}")
 
     def load(self, schema: "Schema | None" = None) -> Dataset:
         """The data set; a table's rows by this schema, if it has one already."""
@@ -87,8 +97,11 @@ class RunConfig:
 
     data: DataConfig = field(default_factory=DataConfig)
     model: str = "sbn/sbn 10-50-100"
-    seed: int = 0
+    seed: Seed = 0
     recipe: Recipe = field(default_factory=Recipe)
+
+    def __post_init__(self) -> None:
+        check_declared(self)
 
     def to_toml(self) -> str:
         """As config.toml has it."""
@@ -111,15 +124,21 @@ def read_config(path: Path) -> RunConfig:
     ):
         raise UsageError(f"{path} must have exactly: {', '.join(expected)}")
     recipe = recipe_from_dict(values["recipe"], f"{path}, [recipe]")
-    return RunConfig(_read_data(values["data"], path), values["model"], values["seed"], recipe)
+    data = _read_data(values["data"], path)
+    try:
+        return RunConfig(data, values["model"], values["seed"], recipe)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
 
 
 def _read_data(values: Mapping[str, Any], path: Path) -> DataConfig:
     chosen = dict(values)
-    if "split" in chosen:
+    if isinstance(chosen.get("split"), list):
         chosen["split"] = tuple(chosen["split"])
     try:
         return DataConfig(**chosen)
+    except UsageError as error:
+        raise UsageError(f"{path}, [data]: {error}") from None
     except TypeError:
         raise UsageError(f"{path}: [data] has an unknown field: {', '.join(chosen)}") from None
 

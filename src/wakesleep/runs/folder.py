@@ -10,7 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from wakesleep.atomic import write_atomically
-from wakesleep.errors import UsageError
+from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.runs.config import RunConfig, read_config
 
 
@@ -87,23 +87,44 @@ class RunFolder:
         """The epochs so far; a last line cut short by a crash is left out."""
         if not self.metrics_path.exists():
             return []
-        lines = self.metrics_path.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        try:
+            lines = self.metrics_path.read_text(encoding="utf-8").split("\n")
+            records = [json.loads(line) for line in lines[:-1]]
+        except (ValueError, RecursionError, OSError) as error:
+            raise DataError(f"{self.metrics_path} cannot be read ({error})") from None
+        for number, record in enumerate(records, start=1):
+            if not isinstance(record, dict) or not isinstance(record.get("epoch"), int):
+                raise DataError(f"{self.metrics_path}, line {number}: it has no epoch")
+        return records
 
     def write_records(self, records: list[dict[str, Any]]) -> None:
         """Replace the epochs so far."""
         text = "".join(json.dumps(record) + "\n" for record in records)
         write_atomically(self.metrics_path, text.encode())
 
+    def check_usable(self) -> None:
+        """Refuse a path that can be no folder, before any work is done."""
+        try:
+            there = next(place for place in (self.path, *self.path.parents) if place.exists())
+        except OSError as error:
+            raise UsageError(
+                f"{str(self.path)[:100]} cannot be a folder: {error.strerror}"
+            ) from None
+        if not there.is_dir():
+            raise UsageError(f"{self.path} cannot be a run folder: {there} is a file")
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder; a second process is refused, a dead one leaves nothing behind."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.check_usable()
         lock = FileLock(self.path / ".lock")
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except Timeout:
             raise UsageError(f"another process is working in {self.path}") from None
+        except OSError as error:
+            raise WakesleepError(f"{self.path} cannot be written to: {error.strerror}") from error
         try:
             yield
         finally:

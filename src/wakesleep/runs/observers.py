@@ -1,8 +1,7 @@
-"""Observers that write what a person plots: metrics.jsonl, TensorBoard events, sample pictures."""
+"""Observers that write what a person plots: metrics.jsonl and sample pictures."""
 
-import importlib.util
 import json
-from typing import Any
+import warnings
 
 import jax
 
@@ -11,7 +10,7 @@ from wakesleep.errors import WakesleepError
 from wakesleep.models import BitModel, sample_means
 from wakesleep.pictures import save_grid
 from wakesleep.runs.folder import RunFolder
-from wakesleep.training.events import EpochDone, EpochRecord, Event, Finished, Interrupted, Started
+from wakesleep.training.events import EpochDone, Event, Observer, Started
 
 PICTURED = 100
 
@@ -41,42 +40,24 @@ class MetricsLogger:
                 ) from error
 
 
-class TensorBoardLogger:
-    """Writes every epoch's numbers as TensorBoard events, where tensorboardX is installed."""
+class BestEffort:
+    """An observer whose failure to write costs a warning, once, and not the training."""
 
-    def __init__(self, folder: RunFolder):
-        self.folder = folder
-        self.writer: Any = None
-
-    @staticmethod
-    def installed() -> bool:
-        """Whether there is what writes them; metrics.jsonl has the same numbers."""
-        return importlib.util.find_spec("tensorboardX") is not None
+    def __init__(self, observer: Observer, what: str):
+        self.observer = observer
+        self.what = what
+        self.failed = False
 
     def __call__(self, event: Event) -> None:
-        """Open on Started, write on EpochDone, close at the end."""
-        if not self.installed():
+        """Pass it on, as long as there was no failure."""
+        if self.failed:
             return
-        if isinstance(event, Started):
-            from tensorboardX import SummaryWriter
-
-            # purge_step hides the events of epochs that a resumed run trains again.
-            self.writer = SummaryWriter(
-                str(self.folder.path / "tensorboard"), purge_step=event.epochs_done + 1
-            )
-        elif isinstance(event, EpochDone):
-            for name, value in _scalars(event.record).items():
-                self.writer.add_scalar(name, value, event.record.epoch)
-        elif isinstance(event, Interrupted | Finished):
-            self.writer.close()
-
-
-def _scalars(record: EpochRecord) -> dict[str, float]:
-    values = record.to_dict()
-    layers = values.pop("kl")
-    scalars = {f"kl/layer {number}": kl for number, kl in enumerate(layers, start=1)}
-    names = {name: value for name, value in values.items() if name not in ("epoch", "best")}
-    return scalars | {name: float(value) for name, value in names.items() if value is not None}
+        try:
+            self.observer(event)
+        except (OSError, WakesleepError) as error:
+            self.failed = True
+            reason = getattr(error, "strerror", None) or error
+            warnings.warn(f"no more {self.what} are written ({reason})", UserWarning, stacklevel=2)
 
 
 class SamplePictures:

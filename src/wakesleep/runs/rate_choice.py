@@ -30,6 +30,7 @@ class RateChoice:
         """Lay out a candidate for every rate, so that `run` can start or go on; gives the data."""
         if len(set(rates)) != len(rates):
             raise UsageError("the learning rates to choose from must differ")
+        RunFolder(self.path).check_usable()
         data = config.data.load()
         if not len(data.valid):
             raise UsageError("choosing a learning rate needs a validation set")

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 
 from wakesleep.atomic import write_atomically
 from wakesleep.evaluation import LogLikelihood, log_likelihood
+from wakesleep.evaluation.likelihood import DEFENSIVE
+from wakesleep.options import Count, Fraction, Number, Seed, Tolerance, check_declared
 from wakesleep.runs.loading import Run
 from wakesleep.runs.yardstick import fixed_rows, row_codes, yardstick_of
 
@@ -17,12 +19,16 @@ from wakesleep.runs.yardstick import fixed_rows, row_codes, yardstick_of
 class RunEvaluation:
     """How a run's model is evaluated; see `log_likelihood` for what each means."""
 
-    samples: int = 1000
+    samples: Count = 1000
     split: Literal["train", "valid", "test"] = "test"
-    tolerance: float | int | None = None
+    tolerance: Tolerance = None
     method: str = "importance"
-    memory: float | int = 2e9
-    seed: int = 1
+    defensive: Annotated[float | int, Fraction()] = DEFENSIVE
+    memory: Annotated[float | int, Number(above=0)] = 2e9
+    seed: Seed = 1
+
+    def __post_init__(self) -> None:
+        check_declared(self)
 
     def of(
         self, run: Run, progress: Callable[[int, int], None] | None = None
@@ -42,6 +48,7 @@ class RunEvaluation:
             key=jax.random.key(self.seed),
             method=self.method,
             tolerance=self.tolerance,
+            defensive=self.defensive,
             memory=self.memory,
             checkpoint=partial,
             progress=progress,
@@ -55,6 +62,7 @@ class RunEvaluation:
             "split": self.split,
             "samples": self.samples,
             "tolerance": self.tolerance,
+            "defensive": self.defensive,
             "seed": self.seed,
             **score.to_dict(),
         }

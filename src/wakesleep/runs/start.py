@@ -5,13 +5,14 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from wakesleep.architecture import MIXTURE
 from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.inference.rows import check_rows
 from wakesleep.models import BitModel, LatentModel
+from wakesleep.options import Number, Whole, check_declared
 from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
 from wakesleep.runs.checkpoints import (
@@ -26,9 +27,10 @@ from wakesleep.runs.diagnostics import write_diagnostics
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.runs.model_files import model_name
-from wakesleep.runs.observers import MetricsLogger, SamplePictures, TensorBoardLogger
+from wakesleep.runs.observers import BestEffort, MetricsLogger, SamplePictures
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.table_numbers import write_table_numbers
+from wakesleep.runs.tensorboard_log import TensorBoardLogger
 from wakesleep.runs.together import Training, lead
 from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.automatic import is_automatic
@@ -54,11 +56,14 @@ class RunOptions:
 
     observers: Sequence[Observer] = ()
     should_stop: Callable[[], bool] = lambda: False
-    checkpoint_interval: float | int = 30.0
-    pictures_every: int = 0
+    checkpoint_interval: Annotated[float | int, Number()] = 30.0
+    pictures_every: Annotated[int, Whole()] = 0
     diagnostics: bool = True
     on_data: Callable[[Dataset], None] = lambda data: None
     team: Team = ALONE
+
+    def __post_init__(self) -> None:
+        check_declared(self)
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ def start_run(
 ) -> FitResult:
     """Train into a new folder."""
     folder = RunFolder(path)
+    folder.check_usable()
     config = dataclasses.replace(config, data=config.data.resolved())
     data = config.data.load()
     if options:
@@ -160,6 +166,7 @@ def fit_run(
     if is_automatic(model):
         raise UsageError("fit_run trains one model: ws.fit(data) or `wakesleep train` choose one")
     chosen, folder = recipe or Recipe(), RunFolder(Path(path))
+    folder.check_usable()
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
     config = RunConfig(DataConfig(GIVEN), model_name(start), seed, chosen)
@@ -222,8 +229,10 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
     # The checkpoint comes last: whatever another observer wrote of an epoch is there before it.
     observers: tuple[Observer, ...] = (
         MetricsLogger(job.folder),
-        TensorBoardLogger(job.folder),
-        SamplePictures(job.folder, job.data, options.pictures_every),
+        BestEffort(TensorBoardLogger(job.folder), "TensorBoard events"),
+        BestEffort(
+            SamplePictures(job.folder, job.data, options.pictures_every), "pictures of samples"
+        ),
         Checkpointer(job.folder, options.checkpoint_interval, notes_of(job.data)),
         *options.observers,
     )

@@ -4,13 +4,13 @@ A small rule of the rows, the columns and the minutes, and of nothing else: no c
 the same data, minutes and seed give the same model on every machine. docs/automatic.md explains it.
 """
 
-import math
 from dataclasses import dataclass, replace
 
 from wakesleep.architecture import Architecture, parse
 from wakesleep.data import ArrayRows, Dataset
 from wakesleep.errors import UsageError
 from wakesleep.layers import LayerSpec, option_rules
+from wakesleep.options import Number, check_option
 from wakesleep.recipe import Recipe
 from wakesleep.training.arithmetic import COMPILATION, update_seconds, validation_seconds
 from wakesleep.training.candidate import Candidate
@@ -68,8 +68,7 @@ def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple
         data: with a validation set.
         minutes: of arithmetic, on two cores of the machine the rates were measured on.
     """
-    if not 0 < minutes < math.inf:
-        raise UsageError(f"minutes is {minutes}, but it must be a number above 0")
+    check_option("minutes", minutes, Number(above=0))
     if isinstance(data.train, ArrayRows):
         raise UsageError(
             f"the automatic model is for tables of bits, but data set '{data.name}' holds arrays: "
