@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The demo needs less than developers do, and starts sooner for it.
 DEMO_READY := $(VENV)/.demo-ready
 
-.PHONY: demo test test-all lint docs bench bench-tables clean
+.PHONY: demo test test-all lint fuzz docs bench bench-tables clean
 
 demo: $(DEMO_READY)
 	$(BIN)/wakesleep train penguins --minutes 0.1 --out runs/demo-table --overwrite
@@ -32,6 +32,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+# 100,000 mutated inputs to every reader of files and strings; finds are printed and kept.
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --inputs 100000
 
 # The site, built strictly into build/site; it needs neither JAX nor a network to be read.
 DOCS := .venv-docs

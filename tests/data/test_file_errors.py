@@ -196,3 +196,32 @@ def test_no_flipped_byte_of_an_archive_gets_past(tmp_path):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 255]) + whole[position + 1 :])
         with contextlib.suppress(DataError):
             assert load_dataset(path, split=None).train[:].tolist() == np.eye(9).tolist()
+
+
+@pytest.mark.parametrize("names", ["a,b,c", "a,b,c,d,e", "a,\udce0,,,,,,,b"])
+def test_a_header_of_another_width_than_its_rows_is_refused(names, tmp_path):
+    """Found by `make fuzz`: the rows were read, and had a schema of other columns."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"{names}\n0,1,0,1\n1,1,0,1\n".encode(errors="surrogateescape"))
+    assert refusal(path).startswith(f"{path}, line ")
+
+
+@pytest.mark.parametrize("cut", ["(", ")", "'", ","])
+def test_a_damaged_header_of_an_array_is_one_sentence(cut, tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.eye(3, dtype=np.uint8))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(cut.encode(), b"[", 1))
+    assert refusal(path) == UNREADABLE.format(path=path)
+    path.write_bytes(content[:10] + b"((((" * 16 + content[74:])
+    assert refusal(path) == UNREADABLE.format(path=path)
+
+
+def test_damaged_text_in_a_parquet_file_is_one_sentence(tmp_path):
+    """Found by `make fuzz`: the text was decoded long after the file was read."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    table = parquet.pa.table({"s": ["aXYZ", "b", "aXYZ", "b"]})
+    parquet.write_table(table, path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"aXYZ", b"a\xaaYZ"))
+    assert refusal(path).startswith(f"{path} cannot be read as a .parquet file (")

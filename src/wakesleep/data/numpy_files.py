@@ -26,6 +26,9 @@ BROKEN = (
 )
 """What NumPy, SciPy and zipfile raise on bytes that are not what they should be."""
 
+SMALL, LARGEST_RATIO = 100 << 20, 300
+"""Bytes that any archive may hold, and how many times its own size a larger one may."""
+
 OBJECTS = ("Object arrays", "Python objects")
 """How NumPy says that a file would need unpickling."""
 
@@ -42,10 +45,21 @@ def read_numpy(path: Path) -> PackedBits | dict[str, PackedBits]:
     return _read_archive(path)
 
 
+def check_archive(path: Path) -> None:
+    """Refuse an .npz whose arrays would take far more memory than its bytes can justify."""
+    with zipfile.ZipFile(path) as archive:
+        whole = sum(entry.file_size for entry in archive.infolist())
+    if whole > max(SMALL, LARGEST_RATIO * path.stat().st_size):
+        raise DataError(
+            f"{path} says that its {path.stat().st_size} bytes hold {whole}: that is no table"
+        )
+
+
 @contextmanager
 def open_archive(path: Path) -> Iterator[NpzFile]:
     """An .npz whose file is closed even if it turns out to be broken, as `np.load` forgets."""
     with readable(path), path.open("rb") as stream:
+        check_archive(path)
         archive = np.load(stream, allow_pickle=False)
         if not isinstance(archive, NpzFile):
             raise ValueError("a single array")

@@ -37,8 +37,10 @@ def read_text(path: Path) -> PackedBits:
     """
     separator = SEPARATORS[path.suffix.lower()]
     lines = split_lines(path, separator)
-    top = [line for line in [next(lines, None)] if line and not (separator and _is_header(line))]
-    blocks = _blocks(_rows(chain(top, lines), path))
+    top = next(lines, None)
+    names = top if top and separator and _is_header(top) else None
+    rows = lines if names or not top else chain([top], lines)
+    blocks = _blocks(_rows(rows, path, names))
     head = next(blocks, None)
     if head is None:
         raise DataError(f"{path} has no rows, but it must have at least one line of 0 and 1")
@@ -61,10 +63,10 @@ def _is_header(line: Line) -> bool:
     return bool(texts) and not any(map(is_number, texts))
 
 
-def _rows(lines: Iterable[Line], path: Path) -> Iterator[bytes]:
-    """Each line's bits as the characters 0 and 1."""
+def _rows(lines: Iterable[Line], path: Path, names: Line | None) -> Iterator[bytes]:
+    """Each line's bits as the characters 0 and 1; as many as there are names, if there are any."""
     spellings = _Spellings()
-    first, width = 0, 0
+    first, width = (names[0], len(names[1])) if names else (0, 0)
     for number, cells in lines:
         first, width = first or number, width or len(cells)
         if len(cells) != width:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from wakesleep.atomic import write_atomically
+from wakesleep.data.numpy_files import BROKEN, check_archive
 from wakesleep.errors import DataError, UsageError
 from wakesleep.evaluation.records import RECORD, Records
 from wakesleep.evaluation.tail import UNRELIABLE
@@ -197,17 +198,18 @@ class LogLikelihood:
     def load(cls, path: str | Path) -> "LogLikelihood":
         """Read what `save` wrote as .npz."""
         try:
+            check_archive(Path(path))
             with np.load(path, allow_pickle=False) as archive:
                 # Version 0.1 knew no SMC runs, and kept no number of them.
                 kept = [name for name in RECORD.names or () if name != "runs" or name in archive]
                 columns = {name: archive[name] for name in kept}
                 method = str(archive["method"])
                 sides = archive["normaliser"].tolist() if "normaliser" in archive else None
-        except (OSError, ValueError, KeyError, EOFError) as error:
+                records = np.zeros(len(columns["value"]), RECORD)
+                for name, column in columns.items():
+                    records[name] = column
+        except (*BROKEN, TypeError) as error:
             raise DataError(f"{path} is no saved evaluation: {error}") from error
-        records = np.zeros(len(columns["value"]), RECORD)
-        for name, column in columns.items():
-            records[name] = column
         if sides is None:
             return cls(records, method)
         lower, upper, lower_error, upper_error, exact = sides

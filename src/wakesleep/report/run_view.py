@@ -11,7 +11,7 @@ import numpy as np
 
 from wakesleep.architecture import MIXTURE
 from wakesleep.data import Dataset
-from wakesleep.errors import UsageError
+from wakesleep.errors import DataError, UsageError
 from wakesleep.estimators import estimator_table
 from wakesleep.evaluation.result import LogLikelihood
 from wakesleep.runs.config import RunConfig
@@ -22,6 +22,10 @@ from wakesleep.runs.loading import Run, load_run
 
 Evaluation = Mapping[str, Any]
 Record = Mapping[str, Any]
+
+
+TEXTS = {"data", "binarisation", "split", "method", "unit"}
+"""What an evaluation says in words; all else is numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +127,13 @@ class RunView:
 
 
 def view_run(path: str | Path, data: str | Path | None = None) -> RunView:
-    """Read a run folder; one without a finished epoch, or whose data changed, is refused.
+    """Read a run folder; one without a finished epoch is refused.
 
-    `data` is where the data are now, if not where they were. They are only needed where the
-    folder lacks something that is made from them.
+    `data` is where the data are, which are read, and refused if they changed, only if they are
+    named here or are one of the known sets: a run folder may be a stranger's, and name any file.
+    They are needed only where the folder lacks something that is made from them.
     """
-    run = load_run(path, data)
+    run = load_run(path, data, reads_named_files=False)
     records = run.history
     if not records:
         raise UsageError(f"{path} has no finished epoch to report yet")
@@ -154,8 +159,16 @@ def duration(seconds: float) -> str:
 def _evaluation(folder: RunFolder) -> Evaluation | None:
     if not folder.evaluation_path.exists():
         return None
-    evaluation: Evaluation = json.loads(folder.evaluation_path.read_text(encoding="utf-8"))
-    return evaluation
+    try:
+        evaluation: Evaluation = json.loads(folder.evaluation_path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        evaluation = {}
+    if not isinstance(evaluation, dict):
+        evaluation = {}
+    texts = {name for name, value in evaluation.items() if isinstance(value, str)}
+    if {"mean", "examples", "split"} <= set(evaluation) and texts <= TEXTS:
+        return evaluation
+    raise DataError(f"{folder.evaluation_path} is no evaluation: evaluate the run again")
 
 
 def _examples(folder: RunFolder, evaluation: Evaluation | None) -> LogLikelihood | None:

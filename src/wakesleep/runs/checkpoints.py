@@ -107,7 +107,10 @@ class Checkpointer:
             self.save(event.snapshot)
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write the checkpoint, and the best model for those who only want that."""
-        save_checkpoint(self.folder, snapshot)
+        """Write the checkpoint, and the best model for those who only want that.
+
+        The checkpoint comes last: a run that says that it is finished has its model.
+        """
         save_model(snapshot.arrays.best, self.folder.model_path, **self.notes)
+        save_checkpoint(self.folder, snapshot)
         self.saved_at = time.monotonic()

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from wakesleep.atomic import write_atomically
 from wakesleep.data import SPLITS, ArrayRows, Dataset, PackedBits, Table
 from wakesleep.errors import DataError
+from wakesleep.options import Text, Whole, check_option
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,25 @@ def read_record(path: Path) -> DataRecord:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         splits = {name: SplitRecord(**values["splits"][name]) for name in SPLITS}
         shape = values["image_shape"] and tuple(values["image_shape"])
-        return DataRecord(**{**values, "splits": splits, "image_shape": shape})
-    except (ValueError, TypeError, KeyError, OSError) as error:
+        record = DataRecord(**{**values, "splits": splits, "image_shape": shape})
+        _check(record)
+        return record
+    except (ValueError, TypeError, KeyError, OSError, RecursionError) as error:
         raise DataError(f"{path} does not say what the run's data were ({error})") from None
+
+
+def _check(record: DataRecord) -> None:
+    """Nothing here is shown, or made room for, before it is what it should be."""
+    for name in ("name", "binarisation"):
+        check_option(name, getattr(record, name), Text())
+    for split in record.splits.values():
+        check_option("rows", split.rows, Whole())
+    if record.features is not None:
+        check_option("features", record.features, Whole(least=1))
+    for size in record.image_shape or ():
+        check_option("image_shape", size, Whole(least=1))
+    if record.image_shape and math.prod(record.image_shape) != record.features:
+        raise DataError(f"an image of {record.image_shape} has no {record.features} bits")
 
 
 def _columns(features: int | None) -> str:

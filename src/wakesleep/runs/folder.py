@@ -1,6 +1,7 @@
 """The run folder: what a run writes, where, and that only one process writes it."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ class RunFolder:
         return self.path / "checkpoints"
 
     def config(self) -> RunConfig:
-        """Read config.toml."""
+        """Read config.toml, of a folder that holds nothing but files and folders of its own."""
+        check_contents(self.path)
         return read_config(self.config_path)
 
     def write_config(self, config: RunConfig) -> None:
@@ -114,10 +116,14 @@ class RunFolder:
             raise UsageError(f"{self.path} cannot be a run folder: {there} is a file")
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the folder; a second process is refused, a dead one leaves nothing behind."""
+    def locked(self, name: str = ".lock") -> Iterator[None]:
+        """Hold the folder; a second process is refused, a dead one leaves nothing behind.
+
+        `name` is the lock's: an evaluation, which may go on beside a training, has its own.
+        """
         self.check_usable()
-        lock = FileLock(self.path / ".lock")
+        check_contents(self.path)
+        lock = FileLock(self.path / name)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
@@ -129,3 +135,20 @@ class RunFolder:
             yield
         finally:
             lock.release()
+
+
+def check_contents(folder: Path) -> None:
+    """Refuse a folder with links that lead out of it, or with what is no file (a pipe, a device).
+
+    Whatever is read from or written to a run folder then stays in it, wherever it came from.
+    """
+    inside = folder.resolve()
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place) / name
+            if path.is_symlink() and not path.resolve().is_relative_to(inside):
+                raise DataError(
+                    f"{path} is a link out of the run folder: put the file itself there"
+                )
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise DataError(f"{path} is neither a file nor a folder: remove it")

@@ -28,12 +28,14 @@ class Run:
         config: what config.toml says, with the data's new place where one was given.
         given: the data set, where the caller has it.
         template: the structure of a model that was given as functions.
+        reads_named_files: whether data files may be read that config.toml alone names.
     """
 
     folder: RunFolder
     config: RunConfig
     given: Dataset | None = None
     template: LatentModel | None = None
+    reads_named_files: bool = True
 
     @property
     def path(self) -> Path:
@@ -98,8 +100,10 @@ class Run:
 
     @property
     def has_data(self) -> bool:
-        """Whether the data can be looked at."""
-        return self.given is not None or _is_there(self.config.data.source)
+        """Whether the data can be looked at, and may be."""
+        source = self.config.data.source
+        known = self.reads_named_files or source in DATASETS
+        return self.given is not None or (known and _is_there(source))
 
     def check_data(self) -> None:
         """Refuse data that changed, where there are any to look at."""
@@ -114,6 +118,11 @@ class Run:
             raise UsageError(
                 f"the data of {self.path} were given in Python: pass them to ws.load_run again, "
                 "or name their file with --data FILE"
+            )
+        if not (self.reads_named_files or source in DATASETS):
+            raise UsageError(
+                f"{self.path} did not keep all that this shows of its data, and a file that a run "
+                f"folder names is not read unless you name it too: --data {source}"
             )
         try:
             return self.config.data.load(self.schema)
@@ -130,6 +139,7 @@ def load_run(
     data: Dataset | str | Path | None = None,
     *,
     model: LatentModel | None = None,
+    reads_named_files: bool = True,
 ) -> Run:
     """Open a run folder: `model`, `config`, `history`, `data` and `folder`.
 
@@ -139,13 +149,15 @@ def load_run(
             Files of other splits are looked for beside it.
         model: for a run of a model given as functions, the model, of which the trained
             parameters take the place of its own.
+        reads_named_files: whether a data file may be read because config.toml names it. A
+            stranger's folder can name any file of yours; `wakesleep report` says False.
     """
     folder = RunFolder(Path(path))
     config = folder.config()
     if isinstance(data, str | Path):
         config = dataclasses.replace(config, data=config.data.moved(data))
-        data = None
-    return Run(folder, config, data, model)
+        data, reads_named_files = None, True
+    return Run(folder, config, data, model, reads_named_files)
 
 
 def _is_there(source: str) -> bool:

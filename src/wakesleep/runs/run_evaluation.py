@@ -37,8 +37,14 @@ class RunEvaluation:
 
         Of a table with a schema the log-likelihoods are in the table's own units, and beside
         them is what independent columns and a mixture give. Interrupted, the same call goes on
-        where it stopped.
+        where it stopped. A second one in the same folder at the same time is refused.
         """
+        with run.folder.locked(".evaluation.lock"):
+            return self._of(run, progress)
+
+    def _of(
+        self, run: Run, progress: Callable[[int, int], None] | None
+    ) -> tuple[LogLikelihood, dict[str, Any]]:
         rows = run.data.splits[self.split]
         partial = run.path / f".evaluation-{self.split}.partial"
         score = log_likelihood(

@@ -15,12 +15,16 @@ def read_columnar(path: Path) -> Any:
         if path.suffix.lower() == ".parquet":
             from pyarrow import parquet
 
-            return parquet.read_table(path)
-        from pyarrow import feather
+            table = parquet.read_table(path)
+        else:
+            from pyarrow import feather
 
-        return feather.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+            table = feather.read_table(path)
+        # Damaged text is found here, and not where some column of it is first looked at.
+        table.validate(full=True)
+        return table
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or ["damaged"])[0]
         raise DataError(
             f"{path} cannot be read as a {path.suffix.lower()} file ({reason}): write it again, or "
             "give the table as .csv"
