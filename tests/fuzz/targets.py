@@ -86,7 +86,9 @@ def is_number(cell):
 def text_bits(separator):
     def read(content):
         whole = content.decode("utf-8-sig", errors="replace").split("\n")
-        lines = [line.strip(" \r") for line in whole if line.strip(" \r")]
+        # A byte order mark is taken away wherever a line begins with it.
+        lines = [line.removeprefix("\ufeff").strip(" \r") for line in whole]
+        lines = [line for line in lines if line]
         if separator and not any(is_number(cell) for cell in lines[0].split(separator)):
             lines = lines[1:]
         cells = [[cell.strip().strip("\"'") for cell in line.split(separator)] for line in lines]
@@ -110,7 +112,7 @@ def same_cells(path, content):
     text = content.decode("utf-8-sig")
     if any(char in text for char in '"\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029') or ";" in text:
         return
-    rows = [line.split(",") for line in text.split("\n") if line.strip(", \t")]
+    rows = [line.split(",") for line in text.split("\n") if line.strip(" \t")]
     assert len(frame) == len(rows) - 1
     for place, cells in enumerate(frame.cells):
         if cells.storage != "text" or place >= len(rows[0]):
