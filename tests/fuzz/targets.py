@@ -88,7 +88,7 @@ def text_bits(separator):
         whole = content.decode("utf-8-sig", errors="replace").split("\n")
         # A byte order mark is taken away wherever a line begins with it.
         lines = [line.removeprefix("\ufeff").strip(" \r") for line in whole]
-        lines = [line for line in lines if line]
+        lines = [line for line in lines if line and line.split(separator)]
         if separator and not any(is_number(cell) for cell in lines[0].split(separator)):
             lines = lines[1:]
         cells = [[cell.strip().strip("\"'") for cell in line.split(separator)] for line in lines]
