@@ -129,9 +129,8 @@ class Train:
 
         path, door = self._path(), self._door(self._path())
         self.cluster.check_choice(door == self._choose_rate)
-        progress = TrainingProgress(
-            quiet=self.quiet, as_json=self.json, epoch_lines=door != self._choose_model
-        )
+        lines = door != self._choose_model
+        progress = TrainingProgress(quiet=self.quiet, as_json=self.json, epoch_lines=lines)
         train_notes.tell_what_is_not_written(quiet=self.quiet or self.json)
         with progress, stop_on_interrupt() as stop, self.cluster.used():
             every = (self.checkpoint_every, self.pictures_every, self.diagnostics)

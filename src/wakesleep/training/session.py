@@ -16,7 +16,6 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import check_rows, decoder_of
 from wakesleep.models import LatentModel, Mixture, TableModel
-from wakesleep.options import SEED, check_option
 from wakesleep.processes.lines import LostProcessError
 from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
@@ -107,7 +106,6 @@ def fit_model(
     """
     if not len(data.train):
         raise UsageError(f"data set '{data.name}' has no training rows")
-    check_option("seed", seed, SEED)
     chosen = recipe or Recipe()
     if isinstance(model, Mixture):
         raise UsageError(

@@ -14,6 +14,7 @@ from wakesleep.data import Table
 from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models.base import LatentModel
+from wakesleep.options import SEED, check_option
 from wakesleep.recipe import Recipe
 from wakesleep.training.loop import Metrics, StepConfig, TrainState, zero_metrics
 from wakesleep.training.optimisers import build_optimiser
@@ -78,6 +79,7 @@ class Snapshot:
 
 def training_key(seed: int) -> Key[Array, ""]:
     """The key that training folds its epochs into."""
+    check_option("seed", seed, SEED)
     return jax.random.split(jax.random.key(seed))[0]
 
 
