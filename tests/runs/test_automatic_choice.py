@@ -86,7 +86,7 @@ def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):
     assert "independent columns" in said
     run = ws.load_run(tmp_path / "run")
     assert (len(run.data.train), len(run.data.valid)) == (45, 15)
-    assert run.config.model.startswith("nade(hidden=")
+    assert run.config.model == ws.describe(run.model)
     assert main(["train", "--resume", str(tmp_path / "run")]) == 0
     assert "finished" in capsys.readouterr().err
     assert main([*words, "--quiet"]) == 2

@@ -42,7 +42,15 @@ def test_classes_that_are_there_are_found_and_no_more_are_taken_than_help():
     assert made.classes <= 8
     rng = np.random.default_rng(9)
     noise = np.stack([rng.integers(0, n, 400) for n in STATES], axis=1)
-    assert LatentClasses.fit(noise[:200], STATES, noise[200:]).classes == 2
+    # One class is independent columns.
+    assert LatentClasses.fit(noise[:200], STATES, noise[200:]).classes == 1
+
+
+def test_a_class_of_few_rows_is_like_the_whole_table():
+    codes = np.array([[0, 0, 0]] * 30 + [[1, 2, 3]])
+    made = LatentClasses.fit(codes, STATES, codes)
+    # However sure the classes are, what was never seen in them keeps some probability.
+    assert made.log_prob(np.array([[1, 0, 3]]))[0] > -15
 
 
 def test_it_is_stored_and_read_and_what_is_none_is_refused():

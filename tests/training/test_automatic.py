@@ -64,9 +64,10 @@ def story(scores, epochs):
     def train(candidate):
         seen.append((candidate.name, candidate.model, candidate.recipe.weight_decay))
         done = min(epochs, candidate.recipe.epochs)
-        return Trained(scores.get(candidate.name, -12.0), done, lambda: None)
+        return Trained(scores.get(candidate.name, -12.0), done, lambda: model)
 
     data = load_dataset("bars", size=3, train=2000, valid=300, test=0)
+    model = ws.build("sbn", data.features, key=jax.random.key(0))
     choice = choose(data, 2, 0, train, lambda event: None)
     assert [one.candidate.name for one in choice.tried] == [name for name, _, _ in seen]
     return choice.best.name, seen

@@ -28,6 +28,9 @@ PRIOR = 1.0
 
 SETTLED = 1e-9
 
+FOLDS = 5
+"""Parts of the rows that decide which components are worth having."""
+
 
 def mix(
     models: Sequence[BitModel],
@@ -52,16 +55,25 @@ def mix(
     >>> len(mixture.components)
     2
     """
+    # The constructor says what is wrong before anything is computed.
+    parts = joined(models, np.zeros(len(models))).components
+    return Mixture(parts, fit_mixture_weights(parts, rows, key=key, samples=samples))
+
+
+def joined(models: Sequence[BitModel], log_weights: npt.ArrayLike) -> Mixture:
+    """The mixture with these weights; a mixture among the models keeps its own within it."""
     components: list[HelmholtzMachine] = []
-    for model in models:
+    logs: list[Floats] = []
+    for model, weight in zip(models, np.asarray(log_weights, np.float64), strict=True):
         if not isinstance(model, HelmholtzMachine | Mixture):
             raise UsageError("only Helmholtz machines can be mixed, and mixtures of them")
-        components += model.components if isinstance(model, Mixture) else [model]
-    # The constructor says what is wrong before anything is computed.
-    plain = Mixture(components, np.zeros(len(components)))
-    return Mixture(
-        components, fit_mixture_weights(plain.components, rows, key=key, samples=samples)
-    )
+        if isinstance(model, Mixture):
+            components += model.components
+            logs.append(weight + np.asarray(model.log_proportions, np.float64))
+        else:
+            components.append(model)
+            logs.append(np.array([weight]))
+    return Mixture(components, np.concatenate(logs))
 
 
 def fit_mixture_weights(
@@ -76,12 +88,33 @@ def fit_mixture_weights(
     EM on the components' log p̂ of each row; every component counts as if it had one row of its
     own, so that it keeps some weight. The same arguments give the same weights.
     """
-    chosen = spaced_rows(checked_rows(components[0], rows))
+    return em_log_weights(row_values(components, rows, key=key, samples=samples))
+
+
+def row_values(
+    models: Sequence[BitModel], rows: Any, *, key: Key[Array, ""], samples: int = SAMPLES
+) -> Floats:
+    """Each model's log p̂ of the rows, or of 2,000 of them evenly spaced, `[N, C]`."""
+    chosen = spaced_rows(checked_rows(models[0], rows))
     values = [
         infer_rows(each, chosen, samples, jax.random.fold_in(key, number)).log_likelihood
-        for number, each in enumerate(components)
+        for number, each in enumerate(models)
     ]
-    return em_log_weights(np.stack(values, axis=1))
+    return np.stack(values, axis=1)
+
+
+def cross_fitted(values: Floats, folds: int = FOLDS) -> Floats:
+    """The log-likelihood of each row by a mixture whose weights were learned on other rows, `[N]`.
+
+    `values` are each component's log p of every row, `[N, C]`. A row is scored with the weights of
+    the folds that it is not in: so more components are better only if they would be on new rows.
+    """
+    fold = np.arange(len(values)) % folds
+    scores = np.empty(len(values))
+    for number in range(folds):
+        own = fold == number
+        scores[own] = logsumexp(values[own] + em_log_weights(values[~own]), axis=1)
+    return scores
 
 
 def em_log_weights(values: Floats) -> Floats:

@@ -96,12 +96,15 @@ class Groups(Emission):
 
     def bias_for(self, mean: Float[Array, " D"]) -> Float[Array, " D"]:
         """Log-odds of each level against those behind it in its group."""
-        totals = np.add.reduceat(np.asarray(mean), np.cumsum((0, *self.sizes[:-1])))
+        wanted, first = np.asarray(mean, np.float64), np.cumsum((0, *self.sizes[:-1]))
         single = (np.asarray(self.sizes) == 1)[self.numbers]
-        shares = jnp.asarray(np.where(single, mean, np.asarray(mean) / totals[self.numbers]))
-        left = 1 - self._sum_before(shares) - shares
-        rest = jnp.where(self.last, shares, jnp.maximum(left, jnp.finfo(jnp.float32).tiny))
-        return jnp.log(shares) - jnp.log(rest)
+        totals = np.add.reduceat(wanted, first)[self.numbers]
+        shares = np.where(single, wanted, wanted / totals)
+        reached = np.cumsum(shares)
+        behind = reached[first + self.sizes - 1][self.numbers] - reached
+        behind = np.where(single, 1 - shares, np.maximum(behind, np.finfo(np.float32).tiny))
+        rest = np.where(self.last, shares, behind)
+        return jnp.asarray(np.log(shares) - np.log(rest), jnp.float32)
 
     def _before(self, x: Float[Array, "*batch D"]) -> Float[Array, "*batch D"]:
         """How many units before each, in its group, are 1."""

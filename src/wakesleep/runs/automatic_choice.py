@@ -121,7 +121,8 @@ def _record(choice: Choice) -> dict[str, Any]:
         "chosen": choice.best.name,
         "valid_ll": choice.valid_ll,
         "independent_columns": choice.independent,
-        "components": 1 if choice.mixture is None else len(choice.mixture.components),
+        "components": choice.machines,
+        "latent_classes": choice.classes,
         "candidates": {
             one.candidate.name: {
                 "model": one.candidate.model,

@@ -111,9 +111,12 @@ def make_yardstick(model: BitModel, data: Dataset, samples: int = SAMPLES) -> Ya
 def cell_rows(model: BitModel) -> int:
     """As many rows as some seconds are enough for."""
     machines = model.components if isinstance(model, Mixture) else (model,)
-    if all(isinstance(each, HelmholtzMachine) and each.p[0].factorial for each in machines):
+    slow = sum(
+        not (isinstance(each, HelmholtzMachine) and each.p[0].factorial) for each in machines
+    )
+    if not slow:
         return CELL_ROWS[1]
-    return int(np.clip(CELL_WORK // (len(machines) * model.features**2), *CELL_ROWS))
+    return int(np.clip(CELL_WORK // (slow * model.features**2), *CELL_ROWS))
 
 
 def spaced(total: int, most: int) -> npt.NDArray[np.intp]:

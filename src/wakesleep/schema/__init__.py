@@ -33,6 +33,7 @@ from wakesleep.schema.reading import is_table_file as is_table_file
 from wakesleep.schema.reading import read_frame as read_frame
 from wakesleep.schema.schema import Encoded as Encoded
 from wakesleep.schema.schema import Schema as Schema
+from wakesleep.schema.schema import codes_of as codes_of
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
 from wakesleep.schema.units import unit_difference as unit_difference

@@ -76,6 +76,15 @@ def bits_of(codes: Codes, states: tuple[int, ...]) -> Bits:
     return bits
 
 
+def codes_of(bits: npt.NDArray[Any], sizes: tuple[int, ...], observed: Mask | None = None) -> Codes:
+    """Bits `[N, D]` in groups of these sizes as states `[N, G]`; -1 where one is not observed."""
+    codes = np.empty((len(bits), len(sizes)), np.int32)
+    for group, (size, end) in enumerate(zip(sizes, np.cumsum(sizes), strict=True)):
+        part = bits[:, end - size : end]
+        codes[:, group] = part[:, 0] if size == 1 else part.argmax(1)
+    return codes if observed is None else np.where(observed, codes, -1).astype(np.int32)
+
+
 @dataclass(frozen=True)
 class ColumnSummary:
     """A row of the table that shows a schema."""
@@ -199,15 +208,10 @@ class Schema:
         seen = np.ones((len(table), len(self.groups)), bool)
         if observed is not None:
             seen = np.broadcast_to(np.asarray(observed, bool), seen.shape)
-        codes = np.full(seen.shape, -1, np.int32)
-        ends = np.cumsum(self.groups)
-        for group, (size, end) in enumerate(zip(self.groups, ends, strict=True)):
-            part = table[:, end - size : end]
+        for group, (size, end) in enumerate(zip(self.groups, np.cumsum(self.groups), strict=True)):
             if size > 1:
-                self._check_one_hot(part, seen[:, group], self.names[group])
-            state = part[:, 0].astype(np.int32) if size == 1 else part.argmax(1).astype(np.int32)
-            codes[:, group] = np.where(seen[:, group], state, -1)
-        return codes
+                self._check_one_hot(table[:, end - size : end], seen[:, group], self.names[group])
+        return codes_of(table, self.groups, seen)
 
     def _check_one_hot(self, part: npt.NDArray[Any], seen: Mask, name: str) -> None:
         wrong = seen & ((part != 0).sum(1) != 1)

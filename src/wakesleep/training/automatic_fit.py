@@ -8,7 +8,6 @@ import jax
 
 from wakesleep.data import Dataset
 from wakesleep.data.held_out import held_out_note, hold_out
-from wakesleep.inference.mixing import mix
 from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
 from wakesleep.training.automatic import (
     COMPANIONS,
@@ -21,7 +20,9 @@ from wakesleep.training.automatic import (
     with_decay,
     with_more_decay,
 )
+from wakesleep.training.automatic_mixture import Assembled, assemble
 from wakesleep.training.candidate import Candidate
+from wakesleep.training.class_model import INDEPENDENT, fit_classes
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import Chosen, Event, Observer, Tried
 from wakesleep.training.initial import initial_model
@@ -30,8 +31,6 @@ from wakesleep.training.session import FitResult, fit_model
 from wakesleep.training.snapshot import validation_key
 from wakesleep.training.validation_score import ValidationScore
 
-INDEPENDENT = "sbn"
-"""A layer without parents: before any training it is what independent columns are."""
 MIXING = 3
 """Folded into the seed's key for the weights of a mixture."""
 
@@ -60,7 +59,9 @@ class Choice:
         tried: every candidate, in order.
         valid_ll: the validation log-likelihood of the model that was taken.
         independent: that of independent columns.
-        mixture: the best candidate and its companions in one model, if that is better.
+        mixture: the candidates in one model, with latent classes or without, or these alone, if
+            that is better.
+        classes: how many latent classes there are in it.
     """
 
     best: Candidate
@@ -68,6 +69,12 @@ class Choice:
     valid_ll: float
     independent: float
     mixture: Mixture | None = None
+    classes: int = 0
+
+    @property
+    def machines(self) -> int:
+        """How many candidates are in the model that was taken."""
+        return 1 if self.mixture is None else len(self.mixture.components) - self.classes
 
 
 Train = Callable[[Candidate], Trained | None]
@@ -89,18 +96,15 @@ def choose(
     decay = attempts.best()[0].recipe.weight_decay
     if not attempts.all_of([with_decay(one, decay) for one in others]):
         return None
-    best, trained = attempts.best()
-    members = attempts.companions(best)
-    if members is None:
+    best = attempts.best()[0]
+    if not attempts.companions(best):
         return None
     choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
-    mixture = _mixed([trained, *members], data, seed)
-    if mixture is not None:
-        score = ValidationScore(data.valid, best.recipe.validation_samples, validation_key(seed))
-        valid_ll = score(mixture)
-        if valid_ll > choice.valid_ll:
-            choice = replace(choice, valid_ll=valid_ll, mixture=mixture)
-    tell(Chosen(best, choice.valid_ll, choice.independent, _components(choice)))
+    made = _assembled(attempts, data, seed)
+    if made is not None:
+        classes = len(made.model.components) - made.machines
+        choice = replace(choice, valid_ll=made.valid_ll, mixture=made.model, classes=classes)
+    tell(Chosen(best, choice.valid_ll, choice.independent, choice.machines, choice.classes))
     return choice
 
 
@@ -135,21 +139,20 @@ class _Attempts:
             before = candidate
         return True
 
-    def companions(self, best: Candidate) -> list[Trained] | None:
+    def companions(self, best: Candidate) -> bool:
         """Train the best candidate again, as often as the budget is still good for.
 
-        Each is expected to stop when the best one did. None when interrupted.
+        Each is expected to stop when the best one did. False when interrupted.
         """
-        other_order, members = True, []
+        other_order = True
         for number in range(1, COMPANIONS + 1):
             candidate = companion(best, number, other_order=other_order)
             if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
                 break
             if not self._one(candidate):
-                return None
-            members.append(self.done[candidate])
+                return False
             other_order = other_order and not order_matters(self.score(best), self.score(candidate))
-        return members
+        return True
 
     def _one(self, candidate: Candidate) -> bool:
         trained = self.train(candidate)
@@ -162,12 +165,16 @@ class _Attempts:
 
     def best(self) -> tuple[Candidate, Trained]:
         """The one with the best validation log-likelihood."""
-        finished = [one for one in self.done if self.done[one].valid_ll is not None]
+        finished = self.finished()
         if not finished:
             names = ", ".join(one.model for one in self.done)
             raise DivergenceError(f"every candidate diverged ({names}): give a model of your own")
         best = max(finished, key=self.score)
         return best, self.done[best]
+
+    def finished(self) -> list[Candidate]:
+        """Those that did not diverge."""
+        return [one for one in self.done if self.done[one].valid_ll is not None]
 
     def score(self, candidate: Candidate) -> float:
         """A candidate's validation log-likelihood; one that diverged comes last."""
@@ -179,16 +186,14 @@ class _Attempts:
         return tuple(Tried(one, trained.valid_ll) for one, trained in self.done.items())
 
 
-def _mixed(members: Sequence[Trained], data: Dataset, seed: int) -> Mixture | None:
-    models = [one.model() for one in members if one.valid_ll is not None]
+def _assembled(attempts: _Attempts, data: Dataset, seed: int) -> Assembled | None:
+    """All candidates that did not diverge, the best one first, and latent classes."""
+    best = attempts.best()[0]
+    names = sorted(attempts.finished(), key=lambda one: one != best)
+    models = [attempts.done[one].model() for one in names]
     machines = [model for model in models if isinstance(model, HelmholtzMachine)]
-    if len(machines) < 2:
-        return None
-    return mix(machines, data.valid, key=jax.random.fold_in(validation_key(seed), MIXING))
-
-
-def _components(choice: Choice) -> int:
-    return 1 if choice.mixture is None else len(choice.mixture.components)
+    key = jax.random.fold_in(validation_key(seed), MIXING)
+    return assemble(machines, fit_classes(data, seed), data, best.recipe.validation_samples, key)
 
 
 def independent_columns(data: Dataset, seed: int) -> float:

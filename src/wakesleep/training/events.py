@@ -95,13 +95,15 @@ class Chosen:
         best: the candidate that did best.
         valid_ll: the validation log-likelihood of the model that is kept.
         independent: that of independent columns.
-        components: how many models were mixed into one; 1 for the best candidate alone.
+        components: how many candidates the model is made of; 1 for the best one alone.
+        classes: how many latent classes are mixed with them.
     """
 
     best: Candidate
     valid_ll: float
     independent: float
     components: int = 1
+    classes: int = 0
 
 
 Event = Started | Stepped | EpochDone | Interrupted | Finished | Tried | Chosen

@@ -74,11 +74,22 @@ def choice_line(event: Tried | Chosen) -> str:
         recipe = event.candidate.recipe
         score = "diverged" if event.valid_ll is None else f"validation LL {event.valid_ll:.3f}"
         return f"tried {event.candidate.model}, weight decay {recipe.weight_decay:g}: {score}"
-    mixed = f", {event.components} of them mixed" if event.components > 1 else ""
     return (
-        f"chosen: {event.best.model}{mixed}, validation LL {event.valid_ll:.3f} nats "
+        f"chosen: {_taken(event)}, validation LL {event.valid_ll:.3f} nats "
         f"(independent columns {event.independent:.3f})"
     )
+
+
+def _taken(event: Chosen) -> str:
+    classes = f"{event.classes} latent class{'es' if event.classes > 1 else ''}"
+    if not event.components:
+        return classes
+    models = [event.best.model]
+    if event.components > 1:
+        models.append(f"{event.components - 1} more")
+    if event.classes:
+        models.append(classes)
+    return models[0] if len(models) == 1 else f"{', '.join(models[:-1])} and {models[-1]}, mixed"
 
 
 def choice_record(event: Tried | Chosen) -> dict[str, object]:
@@ -94,6 +105,7 @@ def choice_record(event: Tried | Chosen) -> dict[str, object]:
         "chosen": event.best.name,
         "model": event.best.model,
         "components": event.components,
+        "latent_classes": event.classes,
         "valid_ll": event.valid_ll,
         "independent_columns": event.independent,
     }

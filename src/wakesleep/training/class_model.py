@@ -1,0 +1,47 @@
+"""Latent classes as a model of bits: a mixture whose components have independent columns."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.architecture import build
+from wakesleep.data import Dataset, MaskedBits, Table, as_bits
+from wakesleep.models import HelmholtzMachine, Mixture
+from wakesleep.schema import LatentClasses, codes_of
+
+INDEPENDENT = "sbn"
+"""A layer without parents: independent columns."""
+
+
+def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
+    """Latent classes by EM on the training rows, as many as validation rows are better off with.
+
+    One class, which is independent columns, is among what is tried.
+    """
+    sizes = data.groups or (1,) * data.features
+    states = tuple(2 if size == 1 else size for size in sizes)
+    train, valid = (_codes(table, sizes) for table in (data.train, data.valid))
+    return class_model(LatentClasses.fit(train, states, valid, seed), data)
+
+
+def class_model(classes: LatentClasses, data: Dataset) -> Mixture:
+    """The mixture that gives rows of the data the same probabilities."""
+    plain = build(
+        INDEPENDENT, data.features, key=jax.random.key(0), groups=data.groups, masked=data.masked
+    )
+    assert isinstance(plain, HelmholtzMachine)
+    means = jnp.asarray(_unit_means(classes, plain.groups), jnp.float32)
+    return Mixture([plain.with_visible_mean(mean) for mean in means.T], classes.log_shares)
+
+
+def _unit_means(classes: LatentClasses, sizes: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """The probability that each unit is 1 in each class, `[D, C]`; a single unit is in state 1."""
+    first = np.cumsum((0, *classes.states))[:-1]
+    return np.delete(np.exp(classes.log_probabilities), first[np.asarray(sizes) == 1], axis=0)
+
+
+def _codes(table: Table, sizes: tuple[int, ...]) -> npt.NDArray[np.int32]:
+    if isinstance(table, MaskedBits):
+        return codes_of(table[:], sizes, table.observed[:] > 0)
+    return codes_of(as_bits(table)[:], sizes)

@@ -1,0 +1,110 @@
+"""Latent classes as a model of bits, and what the automatic default puts together."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+import wakesleep as ws
+from wakesleep.data import Dataset, MaskedBits, PackedBits
+from wakesleep.inference.mixing import cross_fitted, joined
+from wakesleep.inference.posterior import infer_rows
+from wakesleep.schema import LatentClasses, codes_of
+from wakesleep.training.automatic_mixture import assemble, fewest
+from wakesleep.training.class_model import class_model, fit_classes
+
+SIZES = (3, 1, 2)
+STATES = (3, 2, 2)
+
+
+def rows_of_classes(count, seed, gaps=0.2):
+    """Two kinds of rows, in groups of three units, one and two."""
+    rng = np.random.default_rng(seed)
+    kind = rng.random(count) < 0.5
+    codes = np.stack([np.where(kind, n - 1, 0) for n in STATES], axis=1)
+    codes = np.where(rng.random(codes.shape) < 0.1, rng.integers(0, STATES, codes.shape), codes)
+    observed = rng.random(codes.shape) >= gaps
+    parts = [np.eye(3)[codes[:, 0]], codes[:, 1:2], np.eye(2)[codes[:, 2]]]
+    bits = np.concatenate(parts, axis=1).astype(np.uint8) * np.repeat(observed, SIZES, axis=1)
+    return MaskedBits.pack(bits.astype(np.uint8), observed.astype(np.uint8), SIZES)
+
+
+def data_of_classes(train=200, valid=60):
+    rows = rows_of_classes(train, 0), rows_of_classes(valid, 1), rows_of_classes(0, 2)
+    return Dataset("classes", *rows, "bits")
+
+
+def test_the_model_gives_every_row_the_probability_that_the_classes_give(key):
+    data = data_of_classes()
+    classes = LatentClasses.fit(codes_of(data.train[:], SIZES, data.train.observed[:] > 0), STATES)
+    assert classes.classes > 1
+    # -1 is a missing cell; rows without any make up all there is.
+    every = np.array(list(itertools.product(*(range(-1, count) for count in STATES))))
+    whole = (every >= 0).all(axis=1)
+    levels = [np.eye(3)[every[:, 0]], every[:, 1:2] > 0, np.eye(2)[every[:, 2]]]
+    observed = every >= 0
+    bits = np.concatenate(levels, axis=1) * np.repeat(observed, SIZES, axis=1)
+    table = MaskedBits.pack(bits.astype(np.uint8), observed.astype(np.uint8), SIZES)
+    model = class_model(classes, data)
+    found = infer_rows(model, table, 1, key).log_likelihood
+    assert np.allclose(found, classes.log_prob(every), atol=1e-5)
+    assert np.exp(found[whole]).sum() == pytest.approx(1, abs=1e-5)
+    assert np.array_equal(codes_of(table[:], SIZES, table.observed[:] > 0), every)
+
+
+def test_a_column_without_structure_has_one_class_which_is_independent_columns(key):
+    rng = np.random.default_rng(3)
+    bits = [PackedBits.pack(rng.integers(0, 2, (n, 4), np.uint8)) for n in (300, 300, 0)]
+    model = fit_classes(Dataset("noise", *bits, "bits"))
+    assert len(model.components) == 1
+    assert ws.describe(model) == "mixture of 1: sbn"
+
+
+def test_weights_learned_on_other_rows_tell_a_useless_component():
+    rng = np.random.default_rng(0)
+    good = rng.normal(-3, 1, (50, 1))
+    worse = good - 5
+    np.testing.assert_allclose(cross_fitted(good), good[:, 0])
+    assert cross_fitted(np.concatenate([good, worse], axis=1)).mean() < good.mean()
+    turns = np.where(np.arange(50)[:, None] % 2, good, worse)
+    others = np.where(np.arange(50)[:, None] % 2, worse, good)
+    together = cross_fitted(np.concatenate([turns, others], axis=1)).mean()
+    assert together > max(turns.mean(), others.mean()) + 1
+    # More folds than rows: the weights are the prior's.
+    np.testing.assert_allclose(cross_fitted(np.zeros((2, 2))), 0, atol=1e-12)
+
+
+def test_fewer_are_taken_only_by_many_rows_that_are_sure():
+    rng = np.random.default_rng(0)
+    first = rng.normal(-10, 1, 2000)
+    values = np.stack([first, first - rng.exponential(3, 2000)], axis=1)
+    assert fewest(values, [(0,), (1,)]) == (0,)
+    # Twenty rows cannot tell by how much they differ.
+    near = np.stack([first, first + rng.normal(-0.05, 0.4, 2000)], axis=1)[:20]
+    assert fewest(near, [(0,), (1,)]) == (0, 1)
+    assert fewest(values[:1], [(0,)]) == (0, 1)
+
+
+def test_what_is_surely_useless_is_left_out(key):
+    data = data_of_classes(valid=1500)
+    classes = fit_classes(data)
+    # A machine that knows nothing loses to classes, which are then alone.
+    plain = ws.build("sbn", sum(SIZES), key=key, groups=SIZES, masked=True)
+    lost = assemble([plain], classes, data, 10, key)
+    assert (lost.machines, len(lost.model.components)) == (0, len(classes.components))
+    assert lost.valid_ll == pytest.approx(
+        infer_rows(classes, data.valid, 10, key).log_likelihood.mean(), abs=1e-5
+    )
+    # One that is as good as they are makes them useless, and stays by itself.
+    same = classes.components[0]
+    assert assemble([same], ws.Mixture([same], [0.0]), data, 10, key) is None
+    both = assemble([plain], classes, data_of_classes(valid=12), 10, key)
+    assert (both.machines, len(both.model.components)) == (1, 1 + len(classes.components))
+
+
+def test_joined_mixtures_keep_their_shares(key):
+    parts = [ws.build("sbn", 3, key=each) for each in jax.random.split(key, 3)]
+    inner = ws.Mixture(parts[1:], np.log([0.25, 0.75]))
+    whole = joined([parts[0], inner], np.log([0.6, 0.4]))
+    assert np.allclose(np.exp(whole.log_proportions), [0.6, 0.1, 0.3])
