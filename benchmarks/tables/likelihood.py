@@ -57,7 +57,7 @@ def measure(job: Job) -> Values:
     if job.method == "ours":
         ours = fit_ours(split.train, split.valid, Training(job.minutes, job.number, atoms=atoms))
         return {"log-likelihood": float(ours.score(split.test).mean()), **ours.about}
-    schema = infer_schema(split.train, options=SchemaOptions(atoms=atoms))
+    schema = infer_schema(split.train, options=SchemaOptions(atoms=atoms, within="uniform"))
     parts = tuple(encode(schema, part) for part in split)
     if job.method == "independent columns":
         columns = IndependentColumns.fit(parts[0].codes, schema.states)

@@ -9,12 +9,11 @@ import pandas as pd
 
 import wakesleep as ws
 from wakesleep.data.people_tables import packed
-from wakesleep.inference.imputation import impute
+from wakesleep.inference.imputed_table import impute_read
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.schema import (
     Encoded,
     Schema,
-    most_probable,
     read_frame,
     to_native,
     without_unseen,
@@ -47,7 +46,7 @@ class Ours:
     def score(self, frame: pd.DataFrame) -> np.ndarray:
         """Each row's log-likelihood in the table's units."""
         encoded = self.encode(frame)
-        measure = self.schema.log_measure(encoded).sum(axis=1)
+        measure = self.schema.row_measure(encoded)
         return self._infer(encoded).log_likelihood + measure
 
     def features(self, frame: pd.DataFrame) -> np.ndarray:
@@ -60,12 +59,15 @@ class Ours:
 
     def impute(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The most probable level, or the median of a number, in place of each gap."""
-        encoded = self.encode(frame)
-        missing = np.repeat(~encoded.observed, self.schema.groups, axis=1)
-        key = jax.random.key(self.seed)
-        imputed = impute(self.model, encoded.bits, missing, SAMPLES, key=key, draws=1)
-        bits = most_probable(self.schema, imputed.probabilities)
-        return to_native(self.schema.decode(bits, None, tails=False), like=frame)
+        known, _ = without_unseen(self.schema, read_frame(frame))
+        encoded = self.schema.encode(known)
+        filled, _ = impute_read(
+            ws.TableModel(self.model, self.schema),
+            (known, encoded),
+            SAMPLES,
+            key=jax.random.key(self.seed),
+        )
+        return to_native(filled, like=frame)
 
     def sample(self, count: int, like: pd.DataFrame) -> pd.DataFrame:
         """New rows of the table; `Schema.decode` refuses a row that none could be."""

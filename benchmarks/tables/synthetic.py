@@ -23,7 +23,7 @@ from benchmarks.tables.mixture import fit_mixture, sample_frame
 from benchmarks.tables.ours import Training, fit_ours
 from benchmarks.tables.record import Values
 from benchmarks.tables.splits import Split
-from wakesleep.schema import infer_schema
+from wakesleep.schema import SchemaOptions, infer_schema
 
 METHODS = ("ours", "real rows", "independent columns", "mixture", "CTGAN", "TVAE")
 TABLES = (
@@ -95,7 +95,7 @@ def _draw(job: Job, split: Split, count: int) -> pd.DataFrame:
         }
         drawn = pd.DataFrame(columns)
     elif job.method == "mixture":
-        schema = infer_schema(split.train)
+        schema = infer_schema(split.train, options=SchemaOptions(within="uniform"))
         train, valid = (encode(schema, part) for part in split[:2])
         fitted = fit_mixture(schema, train, valid, job.number)
         drawn = sample_frame(fitted, count, split.train, job.number)

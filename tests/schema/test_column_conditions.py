@@ -104,7 +104,7 @@ def test_decoded_rows_keep_to_the_ranges(schema):
     codes = np.zeros((300, len(schema.states)), int)
     for one in conditions:
         codes[:, one.group] = rng.choice(len(one.shares), 300, p=one.shares / one.shares.sum())
-    from wakesleep.schema.schema import bits_of
+    from wakesleep.schema.encoded import bits_of
 
     frame = decode_given(schema, bits_of(codes, schema.states), 0, conditions)
     assert set(frame["age"].values) == {30, 31, 32, 33}

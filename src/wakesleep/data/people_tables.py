@@ -82,14 +82,13 @@ def encode_splits(
         notes += [f"{name}: {note}" for note in held_out_notes]
     masked = any(not one.observed.all() for one in encoded.values())
     tables = {name: packed(one, schema, masked=masked) for name, one in encoded.items()}
-    measures = {name: schema.log_measure(one) for name, one in encoded.items()}
     seen = np.maximum(encoded["train"].observed.sum(axis=0), 1)
     about = TableRows(
         schema,
-        {name: measure.sum(axis=1) for name, measure in measures.items()},
+        {name: schema.row_measure(one) for name, one in encoded.items()},
         {name: np.asarray(rows, np.int64) + 1 for name, rows in numbers.items()},
         {name: _digest(one) for name, one in encoded.items()},
-        measures["train"].sum(axis=0) / seen,
+        schema.log_measure(encoded["train"]).sum(axis=0) / seen,
         {name: frame.select(_there(schema, frame)).digest() for name, frame in frames.items()},
         tuple(notes),
     )

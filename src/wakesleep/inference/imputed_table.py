@@ -10,51 +10,67 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import Imputation, impute
 from wakesleep.keys import generator_of
 from wakesleep.models import TableModel
-from wakesleep.models.table_model import TableRowsRead
-from wakesleep.schema import Frame, impute_missing, most_probable, to_native
+from wakesleep.schema import (
+    Encoded,
+    Frame,
+    impute_missing,
+    median_shares,
+    most_probable,
+    to_native,
+    with_certainty,
+)
 
 HOW = ("probable", "draw")
 
 
 def impute_read(
     model: TableModel,
-    read: TableRowsRead,
+    read: tuple[Frame, Encoded],
     samples: int = 500,
     *,
     key: Key[Array, ""],
     how: str = "probable",
+    beside: bool = False,
     **options: Any,
 ) -> tuple[Frame, Imputation]:
     """The table with its missing cells imputed, and what is known of the draws.
 
     Args:
         model: a model and its schema.
-        read: rows that the model read.
+        read: a table, and its rows as the schema encodes them.
         samples: imputations considered for each row.
         key: the randomness.
         how: "probable" for the most probable level and the median of numbers, "draw" for one
             draw of all of a row's missing cells together.
+        beside: whether columns with probabilities and intervals are added.
         options: further ones of `impute`.
 
     Columns of the model that the table does not have are added behind its own.
     """
     if how not in HOW:
         raise UsageError(f"how is {how!r}, but it must be one of {', '.join(HOW)}")
-    schema = model.schema
-    missing = np.repeat(~read.encoded.observed, schema.groups, axis=1)
+    schema, (frame, encoded) = model.schema, read
+    missing = np.repeat(~encoded.observed, schema.groups, axis=1)
     options = {"draws": 1, **options}
-    imputed = impute(model.model, read.encoded.bits, missing, samples, key=key, **options)
+    imputed = impute(model.model, encoded.bits, missing, samples, key=key, **options)
+    known = encoded.within
     if how == "probable":
-        # Numbers are then in the middle of their bins.
-        drawn = schema.decode(most_probable(schema, imputed.probabilities), None, tails=False)
+        bits: Any = most_probable(schema, imputed.probabilities)
+        shares = median_shares(schema, imputed.probabilities)
+        drawn = schema.decode(bits, None, tails=False, known=known, shares=shares)
     else:
-        drawn = schema.decode(imputed.draws[:, 0], generator_of(key), tails=False)
-    absent = [cells for cells in drawn.cells if cells.name not in read.frame]
-    table = impute_missing(read.frame, drawn)
-    return dataclasses.replace(table, cells=(*table.cells, *absent)), imputed
+        bits = imputed.draws[:, 0]
+        drawn = schema.decode(bits, generator_of(key), tails=False, known=known)
+    absent = [cells for cells in drawn.cells if cells.name not in frame]
+    table = impute_missing(frame, drawn)
+    table = dataclasses.replace(table, cells=(*table.cells, *absent))
+    if beside:
+        table = with_certainty(table, schema, ~encoded.observed, (bits, imputed.probabilities))
+    return table, imputed
 
 
 def impute_table(model: TableModel, table: Any, *, key: Key[Array, ""], **options: Any) -> Any:
     """A table like the one given, of the same library, with its missing cells imputed."""
-    frame, _ = impute_read(model, model.read(table), key=key, **options)
+    read = model.read(table)
+    frame, _ = impute_read(model, (read.frame, read.encoded), key=key, **options)
     return to_native(frame)

@@ -75,7 +75,7 @@ class TableModel:
         if unseen == "missing":
             known, notes = without_unseen(self.schema, frame)
         encoded = self.schema.encode(known)
-        measure = self.schema.log_measure(encoded).sum(axis=1)
+        measure = self.schema.row_measure(encoded)
         rows = packed(encoded, self.schema)
         return TableRowsRead(rows, measure, frame, encoded, (*encoded.notes, *notes))
 

@@ -90,7 +90,7 @@ def read_new_rows(run: Run, source: str | Path, *, unseen: str = "error") -> New
     if unseen == "missing":
         known, notes = without_unseen(schema, frame)
     encoded = schema.encode(known)
-    measure = schema.log_measure(encoded).sum(axis=1)
+    measure = schema.row_measure(encoded)
     return NewRows(
         packed(encoded, schema), measure, frame, encoded, (*encoded.notes, *notes), schema
     )

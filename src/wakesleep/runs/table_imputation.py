@@ -1,17 +1,15 @@
 """Missing cells of a table imputed by a run's model, names and types kept."""
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import jax
-import numpy as np
 
 from wakesleep.inference.blocks import Progress
-from wakesleep.inference.imputation import ENOUGH, Imputation, impute
-from wakesleep.models import BitModel
+from wakesleep.inference.imputation import ENOUGH, Imputation
+from wakesleep.inference.imputed_table import impute_read
+from wakesleep.models import BitModel, TableModel
 from wakesleep.runs.new_rows import NewRows
-from wakesleep.schema import Frame, impute_missing, most_probable, with_certainty
+from wakesleep.schema import Frame
 
 
 @dataclass(frozen=True)
@@ -44,28 +42,14 @@ class TableImputation:
         assert new.encoded is not None
         assert new.schema is not None
         assert new.frame is not None
-        missing = np.repeat(~new.encoded.observed, new.schema.groups, axis=1)
-        imputed = impute(
-            model,
-            new.encoded.bits,
-            missing,
+        return impute_read(
+            TableModel(model, new.schema),
+            (new.frame, new.encoded),
             self.samples,
             key=jax.random.key(self.seed),
-            draws=1,
+            how=self.how,
+            beside=self.beside,
             moves=self.moves,
             enough=self.enough,
             progress=progress,
         )
-        rng: Any = self.seed
-        bits = imputed.draws[:, 0]
-        if self.how == "probable":
-            # Numbers are then in the middle of their bins.
-            bits, rng = most_probable(new.schema, imputed.probabilities), None
-        drawn = new.schema.decode(bits, rng, tails=False)
-        absent = [cells for cells in drawn.cells if cells.name not in new.frame]
-        table = impute_missing(new.frame, drawn)
-        table = dataclasses.replace(table, cells=(*table.cells, *absent))
-        if self.beside:
-            gaps = ~new.encoded.observed
-            table = with_certainty(table, new.schema, gaps, (bits, imputed.probabilities))
-        return table, imputed

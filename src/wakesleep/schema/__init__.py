@@ -12,6 +12,8 @@ from wakesleep.schema.column_conditions import parse_given as parse_given
 from wakesleep.schema.columns import Column as Column
 from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
+from wakesleep.schema.encoded import Encoded as Encoded
+from wakesleep.schema.encoded import codes_of as codes_of
 from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame
 from wakesleep.schema.frame import object_array as object_array
@@ -28,12 +30,11 @@ from wakesleep.schema.output import write_frame as write_frame
 from wakesleep.schema.overrides import as_choices as as_choices
 from wakesleep.schema.overrides import load_choices as load_choices
 from wakesleep.schema.overrides import parse_choices as parse_choices
+from wakesleep.schema.point_estimates import median_shares as median_shares
 from wakesleep.schema.point_estimates import most_probable as most_probable
 from wakesleep.schema.reading import is_table_file as is_table_file
 from wakesleep.schema.reading import read_frame as read_frame
-from wakesleep.schema.schema import Encoded as Encoded
 from wakesleep.schema.schema import Schema as Schema
-from wakesleep.schema.schema import codes_of as codes_of
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
 from wakesleep.schema.units import unit_difference as unit_difference

@@ -1,5 +1,6 @@
 """Where the bins of a number column are: by quantile, atoms apart."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,6 +144,28 @@ def _joined(piles: list[_Pile]) -> list[_Pile]:
     first, second = piles[at], piles[at + 1]
     both = _Pile(first.low, second.high, first.rows + second.rows, False)
     return [*piles[:at], both, *piles[at + 2 :]]
+
+
+def joined(bins: Bins, most: int) -> Bins:
+    """Bins of which at most so many neighbours became one; those of a single value stay."""
+    single = bins.upper - bins.lower <= 1.5 * bins.step
+    first, run = [], 0
+    for k, alone in enumerate(single):
+        run = 0 if alone or run == most or (k and single[k - 1]) else run
+        if not run:
+            first.append(k)
+        run += 1
+    start, end = np.array(first), np.array([*first[1:], len(single)]) - 1
+    # A share of a bin is less of what it becomes a part of.
+    parts = end - start + 1
+    return dataclasses.replace(
+        bins,
+        lower=bins.lower[start],
+        upper=bins.upper[end],
+        cuts=bins.cuts[end[:-1]],
+        left=bins.left[start] / parts,
+        right=bins.right[end] / parts,
+    )
 
 
 def _laid_out(piles: list[_Pile], grid: Grid, atoms: Floats, spread: float) -> Bins:

@@ -61,6 +61,13 @@ class Bins:
         """How many bins and atoms there are."""
         return len(self.lower) + len(self.atoms)
 
+    @property
+    def step(self) -> float:
+        """The distance of two values on the grid; 0 where there is none."""
+        if self.whole:
+            return 1.0
+        return 0.0 if self.decimals is None else 10.0**-self.decimals
+
     def codes(self, values: Floats) -> Codes:
         """The state of each value."""
         codes = np.searchsorted(self.cuts, values, side="right")
@@ -140,6 +147,16 @@ class Bins:
         below = (part < self.left[k]) & (tails | ~first)
         above = (part > 1.0 - self.right[k]) & (tails | ~last)
         return np.where(below, self.lower[k] - low, np.where(above, self.upper[k] + high, core))
+
+    def at(self, codes: Codes, shares: Floats) -> Floats:
+        """The value below which a share of each state's probability lies; an atom's own."""
+        atoms = codes >= len(self.lower)
+        k = np.where(atoms, 0, codes)
+        inside = self.lower[k] + np.clip(shares, 0, 1) * (self.upper[k] - self.lower[k])
+        values = self.rounded(inside, k)
+        if atoms.any():
+            values[atoms] = self.atoms[codes[atoms] - len(self.lower)]
+        return values
 
     def rounded(self, values: Floats, k: Codes) -> Floats:
         """On the grid, where there is one, and still in their bins."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from wakesleep.errors import UsageError
 from wakesleep.schema.frame import Cells, Frame, Mask, quoted
 from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.point_estimates import quantile_places, state_probabilities
 from wakesleep.schema.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -37,8 +38,8 @@ def with_certainty(
         if not missing.any():
             continue
         end, size = int(ends[group]), schema.groups[group]
-        part = np.asarray(probabilities[:, end - size : end], np.float64)
-        if isinstance(column, NumberColumn) and not column.missing_level and size > 1:
+        part = state_probabilities(probabilities[:, end - size : end])
+        if isinstance(column, NumberColumn) and not column.missing_level:
             cells = [column.cells_of(quantile(column, part, share), ~missing) for share in INTERVAL]
             suffixes: tuple[str, ...] = ("low", "high")
         else:
@@ -60,26 +61,9 @@ def with_certainty(
 
 def quantile(column: NumberColumn, probabilities: Floats, share: float) -> Floats:
     """The number below which a share of the probability lies, `[N]`; bins are even within."""
-    bins, order = column.bins, column.bins.order()
-    part = probabilities[:, order]
-    total = part.cumsum(axis=1)
-    goal = share * total[:, -1]
-    place = np.minimum((total < goal[:, None]).sum(axis=1), part.shape[1] - 1)
-    rows = np.arange(len(part))
-    state, own = order[place], part[rows, place]
-    inside = (goal - (total[rows, place] - own)) / np.where(own > 0, own, 1.0)
-    values = np.empty(len(part))
-    atoms = state >= len(bins.lower)
-    values[atoms] = bins.atoms[state[atoms] - len(bins.lower)] if atoms.any() else 0.0
-    k = state[~atoms]
-    between = bins.lower[k] + np.clip(inside[~atoms], 0, 1) * (bins.upper[k] - bins.lower[k])
-    values[~atoms] = bins.rounded(between, k)
-    return values
+    return column.bins.at(*quantile_places(column.bins, probabilities, share))
 
 
 def _of_states(probabilities: Floats, codes: npt.NDArray[Any]) -> Floats:
     """The probability of each row's state."""
-    if probabilities.shape[1] == 1:
-        one = probabilities[:, 0]
-        return np.where(codes == 1, one, 1 - one)
     return probabilities[np.arange(len(codes)), np.maximum(codes, 0)]

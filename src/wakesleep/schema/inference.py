@@ -9,11 +9,12 @@ import numpy as np
 from wakesleep.errors import DataError, UsageError
 from wakesleep.schema import temporal
 from wakesleep.schema.columns import Column
+from wakesleep.schema.encoded import group_size
 from wakesleep.schema.frame import Frame, listed, quoted
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.overrides import Choices, ColumnChoice, as_choices, check_names
 from wakesleep.schema.reading import read_frame
-from wakesleep.schema.schema import Schema, group_size
+from wakesleep.schema.schema import Schema
 from wakesleep.schema.schema_options import SchemaOptions
 from wakesleep.schema.subject import (
     Subject,
@@ -26,6 +27,7 @@ from wakesleep.schema.subject import (
     numeric_column,
 )
 from wakesleep.schema.values import Moments, are_codes
+from wakesleep.schema.within_fit import with_numbers_placed
 
 STRAY_SHARE = 0.05
 """At most this share of the cells are words if a column is one of numbers with strays."""
@@ -79,7 +81,11 @@ def infer_schema(
             f"is, such as --column {columns[0].name}=categorical"
         )
     pooled = [_pooling(column) for column in columns if _pooling(column)]
-    return Schema(tuple(columns), len(frame), (*frame.notes, *notes, *pooled))
+    schema = Schema(tuple(columns), len(frame), (*frame.notes, *notes, *pooled))
+    if options.within == "uniform":
+        return schema
+    asked = options.bins or any(choice.bins for choice in choices.values())
+    return with_numbers_placed(schema, frame, may_join=not asked)
 
 
 def _column(

@@ -107,10 +107,14 @@ class NumberColumn(Column):
 
     def cells(self, codes: Codes, rng: np.random.Generator, tails: bool) -> Cells:
         """A number from each bin."""
-        missing = codes < 0
+        return self.cells_of(self.draw(codes, rng, tails), codes < 0)
+
+    def draw(self, codes: Codes, rng: np.random.Generator, tails: bool) -> Floats:
+        """A number on the line from each bin; 0 where it is missing."""
+        seen = codes >= 0
         numbers = np.zeros(len(codes))
-        numbers[~missing] = self.bins.draw(codes[~missing], rng, tails)
-        return self.cells_of(numbers, missing)
+        numbers[seen] = self.bins.draw(codes[seen], rng, tails)
+        return numbers
 
     def cells_of(self, numbers: Floats, missing: Mask) -> Cells:
         """Numbers on the line as values of the column's own type."""

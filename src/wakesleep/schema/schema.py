@@ -1,6 +1,5 @@
 """A schema: what each column of a table is, rows to bits in groups, and back."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,80 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.errors import DataError, UsageError
-from wakesleep.schema.bins import Middle
+from wakesleep.schema.bins import Bins, Middle
 from wakesleep.schema.columns import Column, LeftOutColumn
+from wakesleep.schema.encoded import Codes, Encoded, Floats, codes_of, group_size
 from wakesleep.schema.frame import Frame, Mask, listed, quoted
+from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.reading import read_frame
-
-Bits = npt.NDArray[np.uint8]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
+from wakesleep.schema.within import Within
 
 SHOWN_COLUMNS = 8
-
-
-def group_size(states: int) -> int:
-    """The units of a group: one bit for two states, one per state for more."""
-    return 1 if states == 2 else states
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Rows of a table as states of groups.
-
-    Attributes:
-        codes: `[N, G]`, each group's state; -1 where it is missing.
-        within: `[N, G]`, a number's own value; NaN for what is none.
-        states: how many each group has.
-        notes: what a person should know: unseen levels, columns that are missing or unknown.
-    """
-
-    codes: Codes
-    within: Floats
-    states: tuple[int, ...]
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def observed(self) -> Mask:
-        """`[N, G]`, true where there is a value."""
-        return self.codes >= 0
-
-    @cached_property
-    def bits(self) -> Bits:
-        """`[N, D]`; a missing group's units are all 0."""
-        return bits_of(self.codes, self.states)
-
-    def blocks(self, rows: int = 4096) -> Iterator[Bits]:
-        """The bits of some rows at a time, for tables whose bits are many."""
-        for start in range(0, len(self), rows):
-            yield bits_of(self.codes[start : start + rows], self.states)
-
-
-def bits_of(codes: Codes, states: tuple[int, ...]) -> Bits:
-    """States `[N, G]` as bits `[N, D]`."""
-    sizes = [group_size(count) for count in states]
-    bits = np.zeros((len(codes), sum(sizes)), np.uint8)
-    ends = np.cumsum(sizes)
-    for group, (size, end) in enumerate(zip(sizes, ends, strict=True)):
-        code = codes[:, group]
-        if size == 1:
-            bits[:, end - 1] = code == 1
-        else:
-            seen = np.flatnonzero(code >= 0)
-            bits[seen, end - size + code[seen]] = 1
-    return bits
-
-
-def codes_of(bits: npt.NDArray[Any], sizes: tuple[int, ...], observed: Mask | None = None) -> Codes:
-    """Bits `[N, D]` in groups of these sizes as states `[N, G]`; -1 where one is not observed."""
-    codes = np.empty((len(bits), len(sizes)), np.int32)
-    for group, (size, end) in enumerate(zip(sizes, np.cumsum(sizes), strict=True)):
-        part = bits[:, end - size : end]
-        codes[:, group] = part[:, 0] if size == 1 else part.argmax(1)
-    return codes if observed is None else np.where(observed, codes, -1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -105,11 +39,13 @@ class Schema:
         columns: every column of the training rows, in order, those left out included.
         rows: how many training rows it was made of.
         notes: what was said when it was made.
+        within: where in their bins the numbers of a row are; None for uniform.
     """
 
     columns: tuple[Column, ...]
     rows: int = 0
     notes: tuple[str, ...] = ()
+    within: Within | None = None
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self.columns]
@@ -200,6 +136,22 @@ class Schema:
             measure[:, group] = column.log_measure(codes, encoded.within[:, group])
         return measure
 
+    def row_measure(self, encoded: Encoded) -> Floats:
+        """`[N]`: what is added to the log-probability of a row's bits to give its log-likelihood.
+
+        The sum of `log_measure`, and what is known of the numbers' places in their bins.
+        """
+        measure = self.log_measure(encoded).sum(axis=1)
+        if self.within is not None:
+            groups = list(self.within.groups)
+            codes, values = encoded.codes[:, groups], encoded.within[:, groups]
+            measure += self.within.log_ratio(codes, values, self._bins_within())
+        return np.asarray(measure)
+
+    def _bins_within(self) -> list[Bins]:
+        columns = [self.modelled[group] for group in (self.within.groups if self.within else ())]
+        return [column.bins for column in columns if isinstance(column, NumberColumn)]
+
     def codes(self, bits: npt.ArrayLike, observed: npt.ArrayLike | None = None) -> Codes:
         """Bits `[N, D]` as states `[N, G]`, -1 where a group is not observed."""
         table = np.asarray(bits)
@@ -229,6 +181,8 @@ class Schema:
         observed: npt.ArrayLike | None = None,
         *,
         tails: bool = True,
+        known: Floats | None = None,
+        shares: Floats | None = None,
     ) -> Frame:
         """Rows of bits as a table, but for columns that are left out.
 
@@ -237,21 +191,52 @@ class Schema:
             rng: decides where in its bin a number is; an integer is a seed, None the middle.
             observed: `[N, G]`; what is not observed is missing in the table.
             tails: whether numbers may lie outside the training range.
+            known: `[N, G]`, numbers that are known and stay, as `Encoded.within` has them; the
+                others of the row are placed beside them.
+            shares: `[N, G]`, where in the probability of its bin a number is, in place of chance.
         """
-        codes = self.codes(bits, observed)
+        codes = self.codes(bits, observed).astype(np.int64)
+        codes[codes >= np.array([column.states for column in self.modelled])] = -1
         generator: Any = Middle() if rng is None else np.random.default_rng(rng)
-        cells = []
-        group = 0
+        drawn = {
+            group: column.draw(codes[:, group], generator, tails)
+            if shares is None
+            else column.bins.at(np.maximum(codes[:, group], 0), shares[:, group])
+            for group, column in enumerate(self.modelled)
+            if isinstance(column, NumberColumn)
+        }
+        if rng is not None or known is not None:
+            drawn |= self._placed(codes, drawn, generator, (known, shares))
+        cells, group = [], 0
         for column in self.columns:
             if isinstance(column, LeftOutColumn):
                 continue
-            state = np.zeros(len(codes), np.int64)
-            if column.states:
-                state = codes[:, group].astype(np.int64)
-                state[state >= column.states] = -1
-                group += 1
-            cells.append(column.cells(state, generator, tails))
+            state = codes[:, group] if column.states else np.zeros(len(codes), np.int64)
+            if isinstance(column, NumberColumn):
+                cells.append(column.cells_of(drawn[group], state < 0))
+            else:
+                cells.append(column.cells(state, generator, tails))
+            group += bool(column.states)
         return Frame(tuple(cells), len(codes), "the decoded rows")
+
+    def _placed(
+        self,
+        codes: npt.NDArray[np.int64],
+        drawn: dict[int, Floats],
+        rng: Any,
+        given: tuple[Floats | None, Floats | None],
+    ) -> dict[int, Floats]:
+        """The drawn numbers where the row's others make them likely."""
+        if self.within is None:
+            return {}
+        groups = list(self.within.groups)
+        missing = codes[:, groups] < 0
+        values = np.where(missing, np.nan, np.stack([drawn[group] for group in groups], axis=1))
+        known, shares = (None if each is None else each[:, groups] for each in given)
+        stay = np.full(values.shape, np.nan) if known is None else known
+        cells = codes[:, groups], values, stay
+        placed = self.within.place(*cells, self._bins_within(), rng, shares)
+        return dict(zip(groups, np.where(missing, 0.0, placed).T, strict=True))
 
     def table(self) -> list[ColumnSummary]:
         """A row per column, for a person."""

@@ -1,5 +1,6 @@
 """Schemas as plain JSON values, and the check of those that strangers wrote."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -13,9 +14,12 @@ from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.temporal import UNITS
+from wakesleep.schema.within import ARRAYS as WITHIN_ARRAYS
+from wakesleep.schema.within import Within
 
 FORMAT = "wakesleep-schema"
-VERSION = 1
+VERSION, VERSION_WITHIN = 1, 2
+"""The second says where in their bins numbers are, which an earlier release would not know."""
 
 TYPES: dict[str, type[Column]] = {
     "levels": LevelColumn,
@@ -40,9 +44,11 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         }
         for column in schema.columns
     ]
+    within = {} if schema.within is None else {"within": schema.within.to_dict()}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION_WITHIN if within else VERSION,
+        **within,
         "rows": schema.rows,
         "notes": list(schema.notes),
         "columns": columns,
@@ -53,10 +59,10 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     """A schema from plain values; a `DataError` says what is wrong with them."""
     if not isinstance(values, Mapping) or values.get("format") != FORMAT:
         raise DataError(f"{where} is no schema: its format must be {FORMAT!r}")
-    if values.get("version") != VERSION:
+    if values.get("version") not in (VERSION, VERSION_WITHIN):
         raise DataError(
-            f"{where} has version {values.get('version')!r}, but this release reads version "
-            f"{VERSION}: update wakesleep, or make the schema again"
+            f"{where} has version {values.get('version')!r}, but this release reads versions "
+            f"{VERSION} and {VERSION_WITHIN}: update wakesleep, or make the schema again"
         )
     reader = _Reader(values, where)
     rows, notes = reader.get("rows", _count), reader.get("notes", _texts)
@@ -70,7 +76,36 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
             raise DataError(f"{where} has two columns called {quoted(name)}")
     if not any(column.states for column in columns):
         raise DataError(f"{where} has no column with levels or bins")
-    return Schema(columns, rows, notes)
+    schema = Schema(columns, rows, notes)
+    if "within" not in values:
+        return schema
+    return dataclasses.replace(schema, within=_within(values["within"], schema, where))
+
+
+def _within(values: Any, schema: Schema, where: str) -> Within:
+    """A Gaussian mixture over number columns of the schema, or why it is none."""
+    wrong = DataError(f"{where} does not say where in their bins numbers are ('within')")
+    try:
+        groups = tuple(int(group) for group in values["groups"])
+        arrays = [np.asarray(values[name], np.float64) for name in WITHIN_ARRAYS]
+        columns = [schema.modelled[group] for group in groups]
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise wrong from None
+    count, size = (len(arrays[2]) if arrays[2].ndim else 0), len(groups)
+    shapes = [(size,), (size,), (count,), (count, size), (count, size, size)]
+    if not (
+        count
+        and size
+        and min(groups) >= 0
+        and len(set(groups)) == size
+        and all(isinstance(column, NumberColumn) for column in columns)
+        and [array.shape for array in arrays] == shapes
+        and all(np.isfinite(array).all() for array in arrays)
+        and (arrays[1] > 0).all()
+        and (np.diagonal(arrays[4], axis1=1, axis2=2) > 0).all()
+    ):
+        raise wrong
+    return Within(groups, *arrays)
 
 
 def _column(values: Any, where: str) -> Column:

@@ -60,9 +60,13 @@ def impute_given(x: Given, model: TableModel, key: Key[Array, ""], options: dict
     say(read.notes)
     enough = _enough(samples)
     if how != PROBABILITY:
-        return x.form.give(impute_read(model, read, samples, key=key, how=how, enough=enough)[0])
+        return x.form.give(
+            impute_read(
+                model, (read.frame, read.encoded), samples, key=key, how=how, enough=enough
+            )[0]
+        )
     _check_bits(model)
-    _, imputed = impute_read(model, read, samples, key=key, enough=enough)
+    _, imputed = impute_read(model, (read.frame, read.encoded), samples, key=key, enough=enough)
     return _numbers_like(x.form, model, imputed.probabilities)
 
 

@@ -1,0 +1,200 @@
+"""Fitting the Gaussian mixture that places numbers in their bins, by EM on training rows.
+
+The better numbers are placed, the wider bins may be: rows that were held out choose how many
+neighbouring bins are joined, by what latent classes over the bins and the mixture within them give.
+"""
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from wakesleep.schema.binning import joined
+from wakesleep.schema.bins import Bins
+from wakesleep.schema.encoded import Encoded
+from wakesleep.schema.frame import Frame
+from wakesleep.schema.latent_classes import LatentClasses
+from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.schema import Schema
+from wakesleep.schema.within import Floats, Within
+
+COMPONENTS = (1, 2, 3, 5)
+"""Numbers of Gaussians that are tried; rows that were held out choose, or that there is none."""
+FEWEST_ROWS = 20
+"""Complete rows below which none is fitted."""
+ROWS = 5000
+"""The most training rows that are looked at, evenly spaced."""
+MOST_COLUMNS = 60
+HELD_OUT = 5
+"""Every fifth row chooses the number of Gaussians."""
+ITERATIONS = 50
+SETTLED = 1e-3
+"""Nats per row that a round of EM must gain to be followed by another."""
+FLOOR = 1e-4
+"""Added to variances, of which a column has one in all."""
+SEED = 0
+
+
+JOINED = (1, 2, 4)
+"""How many neighbouring bins may become one."""
+CHOOSING_ROWS = (50, 1000)
+"""The fewest rows that choose it, and how many are looked at."""
+MOST_ROWS = 5000
+"""Training rows above which bins stay as they are: there are enough for a model of bits."""
+
+
+def with_numbers_placed(schema: Schema, frame: Frame, *, may_join: bool) -> Schema:
+    """The schema with a mixture within its bins, and wider bins if that is better."""
+    chosen = np.unique(np.linspace(0, len(frame) - 1, min(ROWS, len(frame))).astype(int))
+    rows = frame.take(chosen)
+    rows = rows.take(_shuffled(schema.encode(rows)))
+    within = fit_within(schema, schema.encode(rows))
+    best = dataclasses.replace(schema, within=within)
+    fewest, most = CHOOSING_ROWS
+    if within is None or not may_join or not fewest <= len(frame) <= MOST_ROWS:
+        return best
+    some = rows.take(np.arange(min(most, len(rows))))
+    options = [joined_schema(schema, many) for many in JOINED]
+    wider = max(options, key=lambda option: _held_out_score(option, option.encode(some)))
+    if wider is options[0]:
+        return best
+    return dataclasses.replace(wider, within=fit_within(wider, wider.encode(rows)))
+
+
+def _shuffled(encoded: Encoded) -> npt.NDArray[np.intp]:
+    """The numbers of the rows in an order that does not depend on the one they came in."""
+    values = np.nan_to_num(encoded.within, nan=-np.inf)
+    alike = np.lexsort((*values.T, *encoded.codes.T))
+    return alike[np.random.default_rng(SEED).permutation(len(alike))]
+
+
+def joined_schema(schema: Schema, many: int) -> Schema:
+    """With so many neighbouring bins in one."""
+    columns = tuple(
+        dataclasses.replace(column, bins=joined(column.bins, many))
+        if isinstance(column, NumberColumn)
+        else column
+        for column in schema.columns
+    )
+    return dataclasses.replace(schema, columns=columns)
+
+
+def _held_out_score(schema: Schema, encoded: Encoded) -> float:
+    """The log-likelihood of every fifth row, in the table's units, by what the others taught."""
+    held = np.arange(len(encoded)) % HELD_OUT == HELD_OUT - 1
+    known, rest = (
+        dataclasses.replace(encoded, codes=encoded.codes[part], within=encoded.within[part])
+        for part in (~held, held)
+    )
+    classes = LatentClasses.fit(known.codes, schema.states, rest.codes)
+    placed = dataclasses.replace(schema, within=fit_within(schema, known))
+    return float((classes.log_prob(rest.codes) + placed.row_measure(rest)).mean())
+
+
+def _numbers(schema: Schema) -> list[tuple[int, Bins]]:
+    """The columns of numbers, with their places among all that are modelled."""
+    return [
+        (group, column.bins)
+        for group, column in enumerate(schema.modelled)
+        if isinstance(column, NumberColumn)
+    ]
+
+
+def fit_within(schema: Schema, encoded: Encoded) -> Within | None:
+    """The mixture for the numbers of these training rows; None where it would not help.
+
+    Only rows with all numbers teach it. Where the bins hold a single value each there is nothing
+    to place.
+    """
+    numbers = _numbers(schema)
+    if not 2 <= len(numbers) <= MOST_COLUMNS or not any(_is_wide(bins) for _, bins in numbers):
+        return None
+    groups, bins = [group for group, _ in numbers], [each for _, each in numbers]
+    values = encoded.within[:, groups]
+    whole = np.flatnonzero(~np.isnan(values).any(axis=1))
+    whole = whole[np.unique(np.linspace(0, len(whole) - 1, min(ROWS, len(whole))).astype(int))]
+    if len(whole) < FEWEST_ROWS:
+        return None
+    rows = _Numbers(tuple(groups), bins, encoded.codes[whole][:, groups], values[whole])
+    held = np.arange(len(whole)) % HELD_OUT == HELD_OUT - 1
+    best, best_gain = 0, 0.0
+    for count in COMPONENTS:
+        made = rows.take(~held).fit(count)
+        gain = rows.take(held).gain(made)
+        if gain <= best_gain:
+            break
+        best, best_gain = count, gain
+    return rows.fit(best) if best else None
+
+
+def _is_wide(bins: Bins) -> bool:
+    """Whether a bin has more than one value."""
+    return bool(((bins.upper - bins.lower) > 1.5 * bins.step).any())
+
+
+class _Numbers:
+    """Rows of numbers, none missing."""
+
+    def __init__(
+        self,
+        groups: tuple[int, ...],
+        bins: list[Bins],
+        codes: npt.NDArray[np.int32],
+        values: Floats,
+    ):
+        self.groups, self.bins, self.codes, self.values = groups, bins, codes, values
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "_Numbers":
+        return _Numbers(self.groups, self.bins, self.codes[rows], self.values[rows])
+
+    def gain(self, within: Within) -> float:
+        """Nats per row over numbers that are uniform in their bins."""
+        return float(within.log_ratio(self.codes, self.values, self.bins).mean())
+
+    def fit(self, components: int) -> Within:
+        """EM from the nearest of some rows, covariances pulled towards their common one."""
+        rng = np.random.default_rng(SEED)
+        steps = np.array([bins.step for bins in self.bins])
+        # On a grid a value stands for all that is rounded to it.
+        values = self.values + rng.uniform(-0.5, 0.5, self.values.shape) * steps
+        centre, spread = values.mean(0), values.std(0)
+        spread = np.where(spread > 0, spread, 1.0)
+        z = (values - centre) / spread
+        shares, last = _nearest(z, components, rng), -np.inf
+        for _ in range(ITERATIONS):
+            log_weights, means, factors = _maximised(z, shares)
+            joint = log_weights + _log_densities(z, means, factors)
+            log_prob = np.logaddexp.reduce(joint, axis=1)
+            if log_prob.mean() - last < SETTLED:
+                break
+            last, shares = log_prob.mean(), np.exp(joint - log_prob[:, None])
+        return Within(self.groups, centre, spread, log_weights, means, factors)
+
+
+def _nearest(z: Floats, components: int, rng: np.random.Generator) -> Floats:
+    """Each row with the nearest of some rows, `[N, C]`."""
+    centres = z[rng.choice(len(z), components, replace=False)]
+    distances = ((z[:, None] - centres) ** 2).sum(axis=2)
+    return np.asarray(distances.argmin(axis=1)[:, None] == np.arange(components), np.float64)
+
+
+def _maximised(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Log weights, means and Cholesky factors; each component is given as many rows as columns."""
+    counts = shares.sum(axis=0)
+    weights = counts + 1
+    means = (shares.T @ z) / np.maximum(counts, 1e-9)[:, None]
+    apart = z[:, None] - means
+    scatter = np.einsum("nc,nci,ncj->cij", shares, apart, apart, optimize=True)
+    common, columns = scatter.sum(axis=0) / len(z), z.shape[1]
+    covariances = (scatter + columns * common) / (counts + columns)[:, None, None]
+    factors = np.linalg.cholesky(covariances + FLOOR * np.eye(columns))
+    return np.log(weights / weights.sum()), means, factors
+
+
+def _log_densities(z: Floats, means: Floats, factors: Floats) -> Floats:
+    """Of each row by each component, `[N, C]`."""
+    apart = np.swapaxes(z[:, None] - means, 0, 1)
+    whitened = np.linalg.solve(factors, np.swapaxes(apart, 1, 2))
+    log_scale = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    quadratic = (whitened**2).sum(axis=1).T
+    return np.asarray(-0.5 * (quadratic + z.shape[1] * np.log(2 * np.pi)) - log_scale)
