@@ -70,7 +70,7 @@ def measure(job: Job) -> Values:
         return {"log-likelihood": score, **chosen}
     if job.method == "SPFlow":
         return {"log-likelihood": float(spflow_log_prob(schema, parts, job.number).mean())}
-    return _gaussian_mixture(schema, parts, job.number)
+    return gaussian_mixture(schema, parts, job.number)
 
 
 def encode(schema: Schema, frame: pd.DataFrame) -> Encoded:
@@ -79,7 +79,7 @@ def encode(schema: Schema, frame: pd.DataFrame) -> Encoded:
     return schema.encode(known)
 
 
-def _gaussian_mixture(schema: Schema, parts: tuple[Encoded, ...], seed: int) -> Values:
+def gaussian_mixture(schema: Schema, parts: tuple[Encoded, ...], seed: int) -> Values:
     """scikit-learn's with full covariances, for tables of numbers without atoms or gaps."""
     for column in schema.modelled:
         if not isinstance(column, NumberColumn) or column.bins.atoms.size:
