@@ -2,8 +2,8 @@
 
     python -m benchmarks.bins
 
-On tables that are no part of `benchmarks.tables`, so that the rule is not chosen on what it is judged
-by. Latent classes over the bins, their number by validation rows, stand for a model of bits; what
+On tables that are no part of `benchmarks.tables`, so that the rule is not chosen on what judges
+it. Latent classes over the bins, their number by validation rows, stand for a model of bits; what
 is within the bins is uniform, or the schema's Gaussians. `joined` neighbouring bins are one.
 scikit-learn's GaussianMixture is beside them where it can score. Held-out log-likelihood in the
 table's units, the mean over splits. No JAX, no training.
