@@ -18,7 +18,7 @@ from wakesleep.inference.given import sample_given
 from wakesleep.inference.imputation import impute
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.schema import cell_texts
-from wakesleep.schema.schema import bits_of
+from wakesleep.schema.encoded import bits_of
 
 SAMPLES = 200
 SHOWN = 12
