@@ -56,10 +56,12 @@ class LatentClasses:
         states: tuple[int, ...],
         held_out: npt.NDArray[Any] | None = None,
         seed: int = 0,
+        counts: tuple[int, ...] = CLASSES,
     ) -> "LatentClasses":
         """Fit states `[N, G]` of training rows (-1 is a missing cell), classes by held-out rows.
 
-        Without rows that were held out, a fifth of the training rows is.
+        Without rows that were held out, a fifth of the training rows is. `counts` are the numbers
+        of classes that are tried, from few to many.
         """
         rng = np.random.default_rng(seed)
         rows = codes[np.unique(np.linspace(0, len(codes) - 1, min(ROWS, len(codes))).astype(int))]
@@ -68,7 +70,8 @@ class LatentClasses:
             order = rng.permutation(len(rows))
             rows, rest = rows[order[len(rows) // 5 :]], rows[order[: len(rows) // 5]]
             rest = rest if len(rest) else rows
-        found = [_best_count(_Rows(rows, states), rest, shrinkage, rng) for shrinkage in SHRINKAGE]
+        table = _Rows(rows, states)
+        found = [_best_count(table, rest, shrinkage, counts, rng) for shrinkage in SHRINKAGE]
         # The first of equals.
         return max(found, key=lambda one: one[0])[1]
 
@@ -141,11 +144,15 @@ class _Rows:
 
 
 def _best_count(
-    rows: _Rows, rest: npt.NDArray[Any], shrinkage: float, rng: np.random.Generator
+    rows: _Rows,
+    rest: npt.NDArray[Any],
+    shrinkage: float,
+    counts: tuple[int, ...],
+    rng: np.random.Generator,
 ) -> tuple[float, LatentClasses]:
     """The classes that are best on the rest of the rows, and their score there."""
     best, best_score, worse = None, -np.inf, 0
-    for count in CLASSES:
+    for count in counts:
         if best is not None and (rows.size * count > MOST_WORK or count > len(rows) or worse == 2):
             break
         made = _fit(rows, count, shrinkage, rng)

@@ -25,8 +25,8 @@ FEWEST_ROWS = 20
 ROWS = 5000
 """The most training rows that are looked at, evenly spaced."""
 MOST_COLUMNS = 60
-HELD_OUT = 5
-"""Every fifth row chooses the number of Gaussians."""
+FOLDS = 5
+"""Parts of the rows, each of which is held out once to choose."""
 ITERATIONS = 50
 SETTLED = 1e-3
 """Nats per row that a round of EM must gain to be followed by another."""
@@ -39,6 +39,11 @@ JOINED = (1, 2, 4)
 """How many neighbouring bins may become one."""
 CHOOSING_ROWS = (50, 1000)
 """The fewest rows that choose it, and how many are looked at."""
+ROWS_HELD_OUT = 500
+"""Folds are held out until all of them together would have had so many rows."""
+CLASSES = (1, 4, 12)
+SOME = 2
+"""Latent classes and Gaussians, where it is only chosen how wide bins are."""
 MOST_ROWS = 5000
 """Training rows above which bins stay as they are: there are enough for a model of bits."""
 
@@ -51,7 +56,7 @@ def with_numbers_placed(schema: Schema, frame: Frame, *, may_join: bool) -> Sche
     within = fit_within(schema, schema.encode(rows))
     best = dataclasses.replace(schema, within=within)
     fewest, most = CHOOSING_ROWS
-    if within is None or not may_join or not fewest <= len(frame) <= MOST_ROWS:
+    if len(_numbers(schema)) < 2 or not may_join or not fewest <= len(frame) <= MOST_ROWS:
         return best
     some = rows.take(np.arange(min(most, len(rows))))
     options = [joined_schema(schema, many) for many in JOINED]
@@ -80,15 +85,18 @@ def joined_schema(schema: Schema, many: int) -> Schema:
 
 
 def _held_out_score(schema: Schema, encoded: Encoded) -> float:
-    """The log-likelihood of every fifth row, in the table's units, by what the others taught."""
-    held = np.arange(len(encoded)) % HELD_OUT == HELD_OUT - 1
-    known, rest = (
-        dataclasses.replace(encoded, codes=encoded.codes[part], within=encoded.within[part])
-        for part in (~held, held)
-    )
-    classes = LatentClasses.fit(known.codes, schema.states, rest.codes)
-    placed = dataclasses.replace(schema, within=fit_within(schema, known))
-    return float((classes.log_prob(rest.codes) + placed.row_measure(rest)).mean())
+    """The log-likelihood of rows in the table's units, each by what other folds taught."""
+    scores = []
+    # Few rows need every fold to tell; many would only take longer.
+    for held in _folds(len(encoded))[: max(1, ROWS_HELD_OUT // len(encoded))]:
+        known, rest = (
+            dataclasses.replace(encoded, codes=encoded.codes[part], within=encoded.within[part])
+            for part in (~held, held)
+        )
+        classes = LatentClasses.fit(known.codes, schema.states, rest.codes, counts=CLASSES)
+        placed = dataclasses.replace(schema, within=fit_within(schema, known, (SOME,)))
+        scores.append(classes.log_prob(rest.codes) + placed.row_measure(rest))
+    return float(np.concatenate(scores).mean())
 
 
 def _numbers(schema: Schema) -> list[tuple[int, Bins]]:
@@ -100,8 +108,12 @@ def _numbers(schema: Schema) -> list[tuple[int, Bins]]:
     ]
 
 
-def fit_within(schema: Schema, encoded: Encoded) -> Within | None:
+def fit_within(
+    schema: Schema, encoded: Encoded, components: tuple[int, ...] = COMPONENTS
+) -> Within | None:
     """The mixture for the numbers of these training rows; None where it would not help.
+
+    Of several numbers of components rows choose; a single one is taken as it is.
 
     Only rows with all numbers teach it. Where the bins hold a single value each there is nothing
     to place.
@@ -116,15 +128,23 @@ def fit_within(schema: Schema, encoded: Encoded) -> Within | None:
     if len(whole) < FEWEST_ROWS:
         return None
     rows = _Numbers(tuple(groups), bins, encoded.codes[whole][:, groups], values[whole])
-    held = np.arange(len(whole)) % HELD_OUT == HELD_OUT - 1
+    if len(components) == 1:
+        return rows.fit(components[0])
     best, best_gain = 0, 0.0
-    for count in COMPONENTS:
-        made = rows.take(~held).fit(count)
-        gain = rows.take(held).gain(made)
+    for count in components:
+        gain = sum(
+            float(rows.take(held).gain(rows.take(~held).fit(count)).sum())
+            for held in _folds(len(whole))
+        )
         if gain <= best_gain:
             break
         best, best_gain = count, gain
     return rows.fit(best) if best else None
+
+
+def _folds(rows: int) -> list[npt.NDArray[np.bool_]]:
+    """Which rows are held out, fold by fold."""
+    return [np.arange(rows) % FOLDS == fold for fold in range(FOLDS)]
 
 
 def _is_wide(bins: Bins) -> bool:
@@ -147,9 +167,9 @@ class _Numbers:
     def take(self, rows: npt.NDArray[np.bool_]) -> "_Numbers":
         return _Numbers(self.groups, self.bins, self.codes[rows], self.values[rows])
 
-    def gain(self, within: Within) -> float:
-        """Nats per row over numbers that are uniform in their bins."""
-        return float(within.log_ratio(self.codes, self.values, self.bins).mean())
+    def gain(self, within: Within) -> Floats:
+        """Each row's nats over numbers that are uniform in their bins, `[N]`."""
+        return within.log_ratio(self.codes, self.values, self.bins)
 
     def fit(self, components: int) -> Within:
         """EM from the nearest of some rows, covariances pulled towards their common one."""
