@@ -71,7 +71,9 @@ def measure(frame: pd.DataFrame, number: int) -> dict[str, float]:
 
 def _by_rule(split: Any) -> float:
     """What `infer_schema` makes of the training rows."""
-    schema: Schema = infer_schema(split.train, options=SchemaOptions(atoms=False))
+    schema: Schema = infer_schema(
+        split.train, options=SchemaOptions(atoms=False, within="gaussian")
+    )
     train, valid, test = (encode(schema, part) for part in split)
     classes = LatentClasses.fit(train.codes, schema.states, valid.codes)
     return float((classes.log_prob(test.codes) + schema.row_measure(test)).mean())

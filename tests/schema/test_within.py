@@ -14,6 +14,10 @@ from wakesleep.schema.normal import inverse_normal, log_normal_mass
 from wakesleep.schema.within_fit import fit_within, joined_schema
 
 
+def placed(rows, choices=None):
+    return infer_schema(rows, choices, SchemaOptions(within="gaussian"))
+
+
 def two_columns(rows, seed=0, decimals=None):
     """One number follows the other closely, in two clusters; a level says nothing."""
     rng = np.random.default_rng(seed)
@@ -27,7 +31,7 @@ def two_columns(rows, seed=0, decimals=None):
 
 @pytest.fixture(scope="module")
 def schema():
-    return infer_schema(two_columns(400))
+    return placed(two_columns(400))
 
 
 def test_masses_between_two_ends_and_points_in_them_keep_their_digits():
@@ -46,7 +50,7 @@ def test_masses_between_two_ends_and_points_in_them_keep_their_digits():
 
 @pytest.mark.parametrize("decimals", [None, 1, 0])
 def test_the_density_of_a_row_integrates_to_one_over_its_bins(decimals):
-    made = infer_schema(two_columns(400, decimals=decimals))
+    made = placed(two_columns(400, decimals=decimals))
     assert made.within is not None
     bins = [made.modelled[group].bins for group in made.within.groups]
     k = [min(2, len(one.lower) - 1) for one in bins]
@@ -76,7 +80,7 @@ def test_a_column_that_follows_another_gains_what_bins_lose(schema):
     # Where they do not follow each other, no more than the uniform share is lost per number.
     lost = schema.row_measure(apart) - schema.log_measure(apart).sum(axis=1)
     assert (lost >= 2 * np.log(0.05) - 1e-9).all()
-    alone = infer_schema({"x": two_columns(400)["x"]})
+    alone = placed({"x": two_columns(400)["x"]})
     assert alone.within is None
 
 
@@ -115,8 +119,8 @@ def test_what_is_known_stays_and_the_rest_is_placed_beside_it(schema):
 def test_the_same_rows_in_another_order_make_the_same_schema():
     rows = two_columns(300)
     order = np.random.default_rng(5).permutation(300)
-    one = infer_schema(rows).to_dict()
-    other = infer_schema({name: values[order] for name, values in rows.items()}).to_dict()
+    one = placed(rows).to_dict()
+    other = placed({name: values[order] for name, values in rows.items()}).to_dict()
     assert one["columns"] == other["columns"]
     np.testing.assert_allclose(one["within"]["factors"], other["within"]["factors"], atol=1e-9)
 
@@ -141,21 +145,21 @@ def test_joined_bins_cover_the_same_line_and_leave_single_values_apart(schema):
 
 def test_bins_that_were_asked_for_stay():
     rows = two_columns(400)
-    asked = infer_schema(rows, ["x=numeric"])
-    assert asked.to_dict() == infer_schema(rows).to_dict()
-    exact = infer_schema(rows, {"x": {"kind": "numeric", "bins": 9}})
+    asked = placed(rows, ["x=numeric"])
+    assert asked.to_dict() == placed(rows).to_dict()
+    exact = placed(rows, {"x": {"kind": "numeric", "bins": 9}})
     assert exact.states[0] == 9
     assert exact.within is not None
-    even = infer_schema(rows, options=SchemaOptions(within="uniform"))
+    even = infer_schema(rows)
     assert even.within is None
-    assert even.states[0] > infer_schema(rows).states[0]
+    assert even.states[0] > placed(rows).states[0]
 
 
 def test_few_or_incomplete_rows_are_placed_evenly():
-    assert infer_schema(two_columns(15)).within is None
+    assert placed(two_columns(15)).within is None
     rows = two_columns(100)
     rows["x"] = np.where(np.arange(100) % 10, np.nan, rows["x"])
-    made = infer_schema(rows)
+    made = placed(rows)
     assert fit_within(made, made.encode(rows)) is None
 
 

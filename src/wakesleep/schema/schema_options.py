@@ -22,7 +22,7 @@ class SchemaOptions:
         missing: "level" makes missing-ness a level of every column that has missing cells in
             training; "cell" leaves such cells out of a row's likelihood.
         within: "gaussian" places the numbers of a row in their bins given each other, where that
-            helps, with wider bins if that is better; "uniform" does not.
+            helps, with wider bins if that is better; "uniform" knows a number's bin alone.
     """
 
     bins: int | None = None
@@ -30,7 +30,7 @@ class SchemaOptions:
     max_units: Annotated[int, Whole(1)] = 4096
     atoms: bool = True
     missing: Annotated[Literal["cell", "level"], Choice(("cell", "level"))] = "cell"
-    within: Annotated[Literal["gaussian", "uniform"], Choice(("gaussian", "uniform"))] = "gaussian"
+    within: Annotated[Literal["gaussian", "uniform"], Choice(("gaussian", "uniform"))] = "uniform"
 
     def __post_init__(self) -> None:
         check_declared(self)

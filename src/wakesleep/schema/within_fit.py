@@ -37,6 +37,8 @@ SEED = 0
 
 JOINED = (1, 2, 4)
 """How many neighbouring bins may become one."""
+FEWEST_BINS = 3
+"""That a column is left with."""
 CHOOSING_ROWS = (50, 1000)
 """The fewest rows that choose it, and how many are looked at."""
 ROWS_HELD_OUT = 500
@@ -74,14 +76,18 @@ def _shuffled(encoded: Encoded) -> npt.NDArray[np.intp]:
 
 
 def joined_schema(schema: Schema, many: int) -> Schema:
-    """With so many neighbouring bins in one."""
+    """With so many neighbouring bins in one, but for columns that would have fewer than three."""
     columns = tuple(
-        dataclasses.replace(column, bins=joined(column.bins, many))
+        dataclasses.replace(column, bins=joined(column.bins, _affordable(column.bins, many)))
         if isinstance(column, NumberColumn)
         else column
         for column in schema.columns
     )
     return dataclasses.replace(schema, columns=columns)
+
+
+def _affordable(bins: Bins, many: int) -> int:
+    return max(1, min(many, len(bins.lower) // FEWEST_BINS))
 
 
 def _held_out_score(schema: Schema, encoded: Encoded) -> float:
