@@ -10,7 +10,7 @@ from wakesleep.errors import UsageError
 from wakesleep.extras import need
 from wakesleep.pictures import canvas_png
 from wakesleep.runs.folder import RunFolder
-from wakesleep.runs.observers import TensorBoardLogger
+from wakesleep.runs.tensorboard_log import TensorBoardLogger
 from wakesleep.training.events import Started
 
 

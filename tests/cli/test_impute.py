@@ -81,7 +81,7 @@ def test_the_hidden_half_is_the_one_that_was_named(hide):
         ([], "nothing to write"),
         (["--out", "x.txt"], ".npz, .npy or .csv"),
         (["--picture", "x.jpg"], ".png"),
-        (["--picture", "x.png", "--rows", "0"], "--rows"),
+        (["--picture", "x.png", "--rows", "0"], "rows must be 1 or more"),
         (["nosuch.csv", "--out", "x.npz"], "no file nosuch.csv"),
         (["--out", "x.npz", "--draws", "0"], "draws"),
     ],

@@ -311,5 +311,5 @@ def test_log_probabilities_must_be_scalars(key):
 
 
 def test_counts_below_one_are_refused(key):
-    with pytest.raises(UsageError, match="at least 1"):
+    with pytest.raises(UsageError, match="1 or more"):
         ws.log_likelihood(POISSON.poisson_model(), jnp.array([1]), samples=0, key=key)

@@ -32,7 +32,7 @@ def test_an_interrupted_choice_ends_with_the_same_bits(short, tmp_path):
     whole, parts = (AutomaticChoice(tmp_path / name) for name in ("whole", "parts"))
     data = whole.prepare(CONFIG, MINUTES)
     choice = whole.run(BARE)
-    assert [one.candidate.name for one in choice.tried] == ["nade", "order-1"]
+    assert [one.candidate.name for one in choice.tried] == ["nade", "backwards-1"]
     parts.prepare(CONFIG, MINUTES)
     assert parts.run(StopAfter(1).options) is None
     assert parts.unfinished()
@@ -100,7 +100,7 @@ def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):
         (["--recipe", "paper"], "--recipe goes with"),
         (["--learning-rate", "0.1,0.2"], "--learning-rate goes with"),
         (["--wake-q", "False"], "--wake-q goes with"),
-        (["--minutes", "0"], "minutes is 0"),
+        (["--minutes", "0"], "minutes must be more than 0"),
         (["--model", "sbn/sbn 2", "--minutes", "3"], "--minutes goes with --model auto"),
     ],
 )

@@ -86,15 +86,19 @@ def test_more_decay_is_tried_where_training_stops_early_and_goes_on_while_it_hel
     assert [name for name, _, _ in seen][:2] == ["nade", "latents"]
 
 
-def test_further_trainings_keep_the_order_of_columns_where_another_one_loses():
-    lost = {"nade": -10.0, "order-1": -11.0}
-    _, seen = story(lost, epochs=10_000)
-    assert [each[:2] for each in seen[2:]] == [
-        ("order-1", "nade(hidden=200, order=1)"),
-        *((f"again-{number}", "nade(hidden=200)") for number in (2, 3, 4)),
-    ]
-    _, seen = story({f"order-{n}": -10.05 for n in range(1, 5)} | {"nade": -10.0}, epochs=10_000)
-    assert [name for name, _, _ in seen[2:]] == ["order-1", "order-2", "order-3", "order-4"]
+def test_further_trainings_take_other_orders_of_columns_but_those_that_lose():
+    def tried(scores):
+        return [each[:2] for each in story({"nade": -10.0} | scores, epochs=10_000)[1][2:]]
+
+    one, back = "nade(hidden=200)", "nade(hidden=200, order=-1)"
+    shuffled = [(f"order-{number}", f"nade(hidden=200, order={number})") for number in (2, 3, 4)]
+    good = {"backwards-1": -10.05} | {name: -10.05 for name, _ in shuffled}
+    assert tried(good) == [("backwards-1", back), *shuffled]
+    a_sequence = tried(good | {"order-2": -11.0})
+    turns = [("again-3", one), ("backwards-4", back)]
+    assert a_sequence == [("backwards-1", back), shuffled[0], *turns]
+    neither = tried(good | {"backwards-1": -11.0, "order-2": -11.0})
+    assert neither[2:] == [("again-3", one), ("again-4", one)]
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])

@@ -2,7 +2,6 @@
 
 import os
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +49,9 @@ class Place:
         return family, where
 
 
-def place_by_launcher(environment: Mapping[str, str] = os.environ) -> Place | None:
+def place_by_launcher() -> Place | None:
     """What SLURM's srun or Open MPI's mpirun tell this process; None without them."""
-    sizes = [environment.get(name, "1") for name in ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")]
+    sizes = [os.environ.get(name, "1") for name in ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")]
     if sizes == ["1", "1"]:
         return None
     from jax._src.clusters.ompi_cluster import OmpiCluster

@@ -2,8 +2,8 @@
 
 import dataclasses
 import json
+import platform
 import shutil
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +93,7 @@ def _train_elsewhere(common: tuple[RunOptions, Path], part: tuple[Path, RunConfi
     path, config = part
     if not marker.exists():
         raise UsageError(
-            f"the Dask worker on {socket.gethostname()} does not see {path.parent}: choices need a "
+            f"the Dask worker on {platform.node()} does not see {path.parent}: choices need a "
             "folder that all machines share"
         )
     return train_candidate(CandidateRun(RunFolder(path), config), options)

@@ -4,12 +4,14 @@ A small rule of the rows, the columns and the minutes, and of nothing else: no c
 the same data, minutes and seed give the same model on every machine. docs/automatic.md explains it.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from wakesleep.architecture import Architecture, parse
 from wakesleep.data import ArrayRows, Dataset
 from wakesleep.errors import UsageError
 from wakesleep.layers import LayerSpec, option_rules
+from wakesleep.layers.order import REVERSED
 from wakesleep.options import Number, check_option
 from wakesleep.recipe import Recipe
 from wakesleep.training.arithmetic import COMPILATION, update_seconds, validation_seconds
@@ -41,9 +43,11 @@ MORE_DECAY, RUNGS = 4, 2
 
 COMPANIONS = 4
 """At most so many further trainings of the best candidate, to be mixed with it."""
+AGAIN, BACKWARDS, SHUFFLED = "again", "backwards", "order"
+"""How these differ from it: by the seed alone, or in the order of their columns as well."""
 ORDER_MATTERS = 0.01
 """By this share of its log-likelihood the best is better than with its columns in another order:
-then the columns are a sequence, and further trainings keep their order."""
+then the columns are a sequence, and further trainings are not shuffled."""
 
 
 def is_automatic(model: object) -> bool:
@@ -136,20 +140,33 @@ def with_decay(candidate: Candidate, decay: float) -> Candidate:
     return replace(candidate, recipe=recipe)
 
 
-def companion(best: Candidate, number: int, *, other_order: bool) -> Candidate:
+def companion(best: Candidate, number: int, lost: Container[str] = ()) -> Candidate:
     """The best candidate once more, to be mixed with it: by another seed, and in another order.
 
-    A kind of layer that has no order goes by the seed alone.
+    The first takes the columns backwards, which keeps neighbours together; the others shuffle
+    them. Ways that `lost` before are not tried again: where the columns are a sequence, that leaves
+    both directions in turn. A kind of layer that has no order goes by the seed alone.
     """
     plan = parse(best.model)
-    if other_order and isinstance(plan, Architecture) and "order" in option_rules(plan.p[0].kind):
-        model = str(_with_order(plan, number))
-        return Candidate(f"order-{number}", model, best.recipe, number)
-    return Candidate(f"again-{number}", best.model, best.recipe, number)
+    if not isinstance(plan, Architecture) or "order" not in option_rules(plan.p[0].kind):
+        lost = (BACKWARDS, SHUFFLED)
+    if number > 1 and SHUFFLED not in lost:
+        way, order = SHUFFLED, number
+    elif (number == 1 or number % 2 == 0) and BACKWARDS not in lost:
+        way, order = BACKWARDS, REVERSED
+    else:
+        return Candidate(f"{AGAIN}-{number}", best.model, best.recipe, number)
+    assert isinstance(plan, Architecture)
+    return Candidate(f"{way}-{number}", str(_with_order(plan, order)), best.recipe, number)
+
+
+def way_of(candidate: Candidate) -> str:
+    """How a companion differs from the best candidate, by its name."""
+    return candidate.name.rpartition("-")[0]
 
 
 def order_matters(best: float, other: float) -> bool:
-    """Whether columns in another order do so much worse that it is not worth trying more orders."""
+    """Whether columns in another order do so much worse that it is not worth trying more such."""
     return best - other > ORDER_MATTERS * abs(best)
 
 

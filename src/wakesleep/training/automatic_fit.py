@@ -17,6 +17,7 @@ from wakesleep.training.automatic import (
     companion,
     nominal_seconds,
     order_matters,
+    way_of,
     with_decay,
     with_more_decay,
 )
@@ -144,14 +145,15 @@ class _Attempts:
 
         Each is expected to stop when the best one did. False when interrupted.
         """
-        other_order = True
+        lost: set[str] = set()
         for number in range(1, COMPANIONS + 1):
-            candidate = companion(best, number, other_order=other_order)
+            candidate = companion(best, number, lost)
             if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
                 break
             if not self._one(candidate):
                 return False
-            other_order = other_order and not order_matters(self.score(best), self.score(candidate))
+            if order_matters(self.score(best), self.score(candidate)):
+                lost.add(way_of(candidate))
         return True
 
     def _one(self, candidate: Candidate) -> bool:
