@@ -33,9 +33,12 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# 100,000 mutated inputs to every reader of files and strings; finds are printed and kept.
+# 100,000 mutated inputs to every reader of files and strings, then some led by coverage; finds are
+# printed and kept.
 fuzz: $(READY)
+	$(BIN)/pip install --quiet "atheris>=3.0"
 	$(BIN)/python -m tests.fuzz --inputs 100000
+	$(BIN)/python -m tests.fuzz.by_coverage --inputs 5000
 
 # The site, built strictly into build/site; it needs neither JAX nor a network to be read.
 DOCS := .venv-docs

@@ -1,9 +1,9 @@
 """`make fuzz`: many mutated inputs to every reader; finds are printed and kept.
 
-    python -m tests.fuzz [--inputs 100000] [--seed 0] [--targets npy csv ...] [--atheris]
+    python -m tests.fuzz [--inputs 100000] [--seed 0] [--targets npy csv ...]
 
 An input is a find if it gives a traceback, takes over 10 s or 2 GB, or is read as something else
-than a second reader reads. With --atheris the mutations are libFuzzer's, led by coverage.
+than a second reader reads.
 """
 
 import argparse
@@ -54,7 +54,6 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--targets", nargs="+", default=TARGETS)
-    parser.add_argument("--atheris", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, too_long)
@@ -63,8 +62,6 @@ def main() -> int:
         for target in given.targets:
             for content in seeds(target):
                 assert fuzzer(target, content), f"a good input of {target} is refused"
-        if given.atheris:
-            return by_coverage(fuzzer, given.targets[0])
         return by_seed(fuzzer, given)
 
 
@@ -82,15 +79,6 @@ def by_seed(fuzzer: Fuzzer, given: argparse.Namespace) -> int:
             print(number + 1, dict(counts), f"{time.monotonic() - began:.0f} s", flush=True)
     print(dict(counts), f"{time.monotonic() - began:.0f} s")
     return 1 if counts["finds"] else 0
-
-
-def by_coverage(fuzzer: Fuzzer, target: str) -> int:
-    import atheris
-
-    atheris.instrument_all()
-    atheris.Setup([sys.argv[0], str(CORPUS)], lambda content: fuzzer(target, content))
-    atheris.Fuzz()
-    return 0
 
 
 if __name__ == "__main__":

@@ -10,7 +10,12 @@ from tests.machines import small_machine
 from tests.oracle import all_bits, exact_log_likelihood
 from wakesleep.architecture import build
 from wakesleep.evaluation import log_likelihood
-from wakesleep.inference.defensive import Proposals, _ascend, defensive_draw
+from wakesleep.inference.defensive import (
+    Proposals,
+    _ascend,
+    defensive_draw,
+    find_neighbourhoods,
+)
 from wakesleep.models import Masked
 
 X = np.asarray(all_bits(4), np.float32)
@@ -62,7 +67,9 @@ def test_each_proposal_draws_from_its_density(kind, key):
 def test_the_mean_weight_is_the_likelihood_whatever_q_is(kind, key):
     machine = small_machine(kind, scale=2.0)
     exact = np.exp(exact_log_likelihood(machine, X))
-    drawn = defensive_draw(machine, jnp.asarray(X), Proposals(800, 600, 600), key)
+    x, proposals = jnp.asarray(X), Proposals(800, 400, 400, 400)
+    near = find_neighbourhoods(machine, x, jax.random.fold_in(key, 1))
+    drawn = defensive_draw(machine, x, proposals, near, key)
     weights = np.exp(np.asarray(drawn.log_weights, np.float64))
     # Any part of the columns has the same mean: an evaluation drops what its last block has over.
     for part in (weights, weights[:, :701], weights[:, 1300:]):
@@ -76,10 +83,42 @@ def test_missing_cells_are_summed_over(key):
     observed = np.array([[1, 1, 0, 1]] * 2, np.float32)
     rows = np.array([[0, 1, 0, 1], [1, 1, 0, 0]], np.float32)
     masked = Masked(jnp.asarray(rows), jnp.asarray(observed))
-    weights = np.exp(defensive_draw(machine, masked, Proposals(900, 50, 50), key).log_weights)
+    near = find_neighbourhoods(machine, masked, jax.random.fold_in(key, 1))
+    proposals = Proposals(850, 50, 50, 50)
+    weights = np.exp(defensive_draw(machine, masked, proposals, near, key).log_weights)
     filled = [np.exp(exact_log_likelihood(machine, rows + np.eye(4)[2] * bit)) for bit in (0, 1)]
     error = weights.std(1) / np.sqrt(1000)
     assert (np.abs(weights.mean(1) - sum(filled)) < 4.5 * error).all()
+
+
+@pytest.mark.parametrize("kind", ["sbn/sbn 2-3", "nade/ar_sbn 3"])
+def test_neighbourhoods_draw_from_a_density_that_sums_to_one(kind, key):
+    machine, draws = small_machine(kind, scale=2.0), 40_000
+    near = find_neighbourhoods(machine, jnp.asarray(X), key)
+    density = np.exp(np.asarray(near.log_prob(every_state(machine, len(X))), np.float64))
+    np.testing.assert_allclose(density.sum(1), 1, rtol=1e-5)
+    places = 2 ** np.arange(sum(machine.latent_sizes))[::-1]
+    drawn = (np.concatenate(near.sample(key, draws), axis=-1) @ places).astype(int)
+    for numbers, expected in zip(drawn, density, strict=True):
+        seen = np.bincount(numbers, minlength=len(expected)) / draws
+        assert (np.abs(seen - expected) < 5 * np.sqrt(expected / draws) + 1e-6).all()
+
+
+def test_a_search_ends_near_the_posterior(key):
+    machine = small_machine("sbn/sbn 4-4", scale=4.0)
+    near = find_neighbourhoods(machine, jnp.asarray(X), key)
+    states = every_state(machine, len(X))
+    joint = np.asarray(machine.log_joint(jnp.asarray(X)[:, None], states))
+    posterior = np.exp(joint - joint.max(1, keepdims=True))
+    posterior /= posterior.sum(1, keepdims=True)
+    by = {
+        name: (posterior * np.exp(np.asarray(density))).sum(1).mean()
+        for name, density in (
+            ("near", near.log_prob(states)),
+            ("q", machine.log_q(states, jnp.asarray(X)[:, None])),
+        )
+    }
+    assert by["near"] > 5 * by["q"]
 
 
 def missing_mode():
@@ -117,7 +156,7 @@ def test_what_it_costs_is_the_share_at_most(key):
 
 def test_shares_are_rounded_down_and_an_undirected_top_has_no_dreams():
     machine = small_machine("sbn/sbn 2-3")
-    assert Proposals.of(machine, 1000, 0.1) == (900, 50, 50)
-    assert Proposals.of(machine, 19, 0.1) == (19, 0, 0)
-    assert Proposals.of(small_machine("dbn 2-3"), 1000, 0.1) == (900, 100, 0)
-    assert Proposals.of(small_machine("sbn"), 1000, 0.1) == (1000, 0, 0)
+    assert Proposals.of(machine, 1000, 0.1) == (901, 33, 33, 33)
+    assert Proposals.of(machine, 29, 0.1) == (29, 0, 0, 0)
+    assert Proposals.of(small_machine("dbn 2-3"), 1000, 0.1) == (901, 66, 0, 33)
+    assert Proposals.of(small_machine("sbn"), 1000, 0.1) == (1000, 0, 0, 0)

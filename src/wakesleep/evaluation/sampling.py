@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Array, Key
+from jaxtyping import Array, Int, Key
 
 from wakesleep.evaluation.evaluator import Evaluator
 from wakesleep.evaluation.records import Records
@@ -19,11 +19,16 @@ from wakesleep.evaluation.tiles import (
     Widths,
     bytes_of,
     defensive_tile,
+    neighbourhoods_of_tile,
     tile_log_weights,
 )
 from wakesleep.evaluation.weight_statistics import WeightStatistics
 from wakesleep.inference.defensive import Proposals
 from wakesleep.models import HelmholtzMachine, LatentModel
+
+Place = Int[Array, "2"]
+Drawn = tuple[npt.NDArray[Any], npt.NDArray[Any] | None]
+"""Log weights, and the bounds of q where not all samples are its own."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +85,39 @@ class ImportanceSampling(Evaluator):
         on_device = jax.tree.map(jnp.asarray, x)
         examples = len(jax.tree.leaves(on_device)[0])
         statistics = WeightStatistics(examples, self.tiling.total)
+        draw = self._drawing(on_device, tile)
         for block in range(self.tiling.blocks):
             wanted = self.tiling.total - statistics.count
-            log_weights, bounds = self._draw(on_device, tile, block)
+            log_weights, bounds = draw(_place(tile, block))
             statistics.add(log_weights[:, :wanted], bounds)
             is_power_of_two = (block + 1) & block == 0
             if stop.is_set() or (is_power_of_two and leave(statistics)):
                 break
         return statistics
 
-    def _draw(
-        self, x: Any, tile: int, block: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
-        """Log weights, and the bounds of q where not all samples are its own."""
-        place, samples = jnp.asarray([tile, block], jnp.int32), self.tiling.samples
-        if isinstance(self.model, HelmholtzMachine):
-            proposals = Proposals.of(self.model, samples, self.defensive)
-            if proposals.q < samples:
-                drawn = defensive_tile(self.model, x, proposals, self.key, place)
-                return np.asarray(drawn.log_weights), np.asarray(drawn.bounds)
-        return np.asarray(tile_log_weights(self.model, x, samples, self.key, place)), None
+    def _drawing(self, x: Any, tile: int) -> Callable[[Place], Drawn]:
+        """How the blocks of a tile are drawn: from q, or where the model can, from more than that.
+
+        A search for the posterior's modes comes first then; its place is beyond the last block.
+        """
+        model, samples, key = self.model, self.tiling.samples, self.key
+
+        def from_q(place: Place) -> Drawn:
+            return np.asarray(tile_log_weights(model, x, samples, key, place)), None
+
+        if not isinstance(model, HelmholtzMachine):
+            return from_q
+        proposals = Proposals.of(model, samples, self.defensive)
+        if proposals.q == samples:
+            return from_q
+        near = neighbourhoods_of_tile(model, x, key, _place(tile, self.tiling.blocks))
+
+        def from_all(place: Place) -> Drawn:
+            drawn = defensive_tile(model, x, proposals, near, key, place)
+            return np.asarray(drawn.log_weights), np.asarray(drawn.bounds)
+
+        return from_all
+
+
+def _place(tile: int, block: int) -> Place:
+    return jnp.asarray([tile, block], jnp.int32)

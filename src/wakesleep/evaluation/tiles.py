@@ -14,7 +14,13 @@ import jax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.importance import log_weights
-from wakesleep.inference.defensive import DefensiveDraw, Proposals, defensive_draw
+from wakesleep.inference.defensive import (
+    DefensiveDraw,
+    Proposals,
+    defensive_draw,
+    find_neighbourhoods,
+)
+from wakesleep.inference.neighbourhoods import Neighbourhoods
 from wakesleep.models import HelmholtzMachine, LatentModel
 
 ROWS = 1024
@@ -88,15 +94,24 @@ class Tiling:
 
 
 @eqx.filter_jit
+def neighbourhoods_of_tile(
+    machine: HelmholtzMachine, x: Any, key: Key[Array, ""], place: Int[Array, "2"]
+) -> Neighbourhoods:
+    """What a search finds for the examples of a tile, before their first block."""
+    return find_neighbourhoods(machine, x, _key_at(key, place))
+
+
+@eqx.filter_jit
 def defensive_tile(
     machine: HelmholtzMachine,
     x: Any,
     proposals: Proposals,
+    near: Neighbourhoods,
     key: Key[Array, ""],
     place: Int[Array, "2"],
 ) -> DefensiveDraw:
     """As `tile_log_weights`, with samples of several proposals."""
-    return defensive_draw(machine, x, proposals, _key_at(key, place))
+    return defensive_draw(machine, x, proposals, near, _key_at(key, place))
 
 
 @eqx.filter_jit

@@ -2,15 +2,16 @@
 
 Importance sampling with q alone is unbiased, but nothing in its weights shows a mode of the
 posterior that q never draws: the estimate is low, and its stated error small. So a few of the
-samples are drawn from a broadened q, whose logits are multiplied by `COOLING`, and a few are the
-latents of dreams, h ~ p(h), which go wherever p does. All are weighted by the density of the whole
-mixture (the balance heuristic of Veach & Guibas 1995; Owen & Zhou 2000),
+samples are drawn from a broadened q, whose logits are multiplied by `COOLING`; a few are the
+latents of dreams, h ~ p(h), which go wherever p does; and a few stand near the states n(h) that a
+short search found for this very x (`neighbourhoods.py`). All are weighted by the density of the
+whole mixture (the balance heuristic of Veach & Guibas 1995; Owen & Zhou 2000),
 
-    ω = p(x, h) / ((1 − a − b) q(h | x) + a q_tempered(h | x) + b p(h)),
+    ω = p(x, h) / ((1 − a − b − c) q(h | x) + a q_tempered(h | x) + b p(h) + c n(h)),
 
 so that the mean weight is p(x) whatever q is, no weight is above p(x | h) / b, and where q is good
-the effective sample size loses at most the share a + b. log p(h) is a part of log p(x, h); under
-an undirected top it lacks its normaliser, and there the whole share is the broadened q's.
+the effective sample size loses at most the share a + b + c. log p(h) is a part of log p(x, h);
+under an undirected top it lacks its normaliser, and there the broadened q has the dreams' share.
 """
 
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from wakesleep.inference.neighbourhoods import Neighbourhoods, Starts, search
 from wakesleep.layers import Layer
 from wakesleep.models import HelmholtzMachine
 from wakesleep.models.bit_model import Visible
@@ -27,20 +29,36 @@ from wakesleep.models.helmholtz import Latents
 COOLING = 0.5
 """What the broadened q's logits are multiplied by."""
 
+STARTS = 32
+"""Latents that a search begins from."""
+
 
 class Proposals(NamedTuple):
-    """How many of an example's samples come from q, from the broadened q and from dreams."""
+    """How many of an example's samples come from each proposal.
+
+    Attributes:
+        q: from q.
+        tempered: from the broadened q.
+        dreamt: from p(h).
+        near: from the neighbourhoods of what a search found.
+    """
 
     q: int
     tempered: int
     dreamt: int
+    near: int = 0
 
     @classmethod
     def of(cls, machine: HelmholtzMachine, samples: int, share: float | int) -> "Proposals":
-        """`share` of the samples, rounded down, half from the broadened q and half dreamt."""
-        each = 0 if not machine.q else int(samples * share / 2)
+        """`share` of the samples, rounded down, in three equal parts."""
+        each = 0 if not machine.q else int(samples * share / 3)
         dreamt = 0 if machine.undirected else each
-        return cls(samples - 2 * each, 2 * each - dreamt, dreamt)
+        return cls(samples - 3 * each, 2 * each - dreamt, dreamt, each)
+
+    @classmethod
+    def to_start(cls, machine: HelmholtzMachine) -> "Proposals":
+        """Where a search begins: q's and, if they can be drawn, as many dreams."""
+        return cls(STARTS, 0, 0) if machine.undirected else cls(STARTS // 2, 0, STARTS // 2)
 
     @property
     def samples(self) -> int:
@@ -60,38 +78,82 @@ class DefensiveDraw(NamedTuple):
     bounds: Float[Array, " B"]
 
 
+def find_neighbourhoods(
+    machine: HelmholtzMachine, x: Visible, key: Key[Array, ""]
+) -> Neighbourhoods:
+    """Search from latents of q and of dreams, for each example."""
+    key_starts, key_search = jax.random.split(key)
+    starts = _weigh(machine, x, Proposals.to_start(machine), None, key_starts)
+    return search(machine, x, Starts(starts.h, starts.log_weights), key_search)
+
+
 def defensive_draw(
-    machine: HelmholtzMachine, x: Visible, proposals: Proposals, key: Key[Array, ""]
+    machine: HelmholtzMachine,
+    x: Visible,
+    proposals: Proposals,
+    near: Neighbourhoods | None,
+    key: Key[Array, ""],
 ) -> DefensiveDraw:
     """Draw and score the latents of all proposals for each example, in one pass upwards."""
-    key_q, key_dream, key_order = jax.random.split(key, 3)
+    key_draw, key_order = jax.random.split(key)
+    drawn = _weigh(machine, x, proposals, near, key_draw)
+    log_weights = jax.random.permutation(key_order, drawn.log_weights, axis=1)
+    return DefensiveDraw(log_weights, drawn.log_single[:, : proposals.q].mean(1))
+
+
+class _Weighed(NamedTuple):
+    """Latents of several proposals, weighted by the density of all and by q's alone."""
+
+    h: Latents
+    log_weights: Float[Array, "B K"]
+    log_single: Float[Array, "B K"]
+
+
+def _weigh(
+    machine: HelmholtzMachine,
+    x: Visible,
+    proposals: Proposals,
+    near: Neighbourhoods | None,
+    key: Key[Array, ""],
+) -> _Weighed:
+    """Latents of q first, then of the broadened q, of dreams and of the neighbourhoods."""
+    key_q, key_dream, key_near = jax.random.split(key, 3)
     inputs = machine.q_input(x)
-    shape = (inputs.shape[0], proposals.dreamt)
-    dreams = machine.dream_latents(key_dream, shape) if proposals.dreamt else None
-    h, log_q, log_tempered = _ascend(machine, inputs, proposals, dreams, key_q)
+    decided = []
+    if proposals.dreamt:
+        decided.append(machine.dream_latents(key_dream, (len(inputs), proposals.dreamt)))
+    if near is not None:
+        decided.append(near.sample(key_near, proposals.near))
+    h, log_q, log_tempered = _ascend(machine, inputs, proposals, _joined(decided), key_q)
     first, *above = machine.joint_terms(key_q, x, h, proposals.samples)
     log_prior = sum(above, start=jnp.zeros(()))
     log_p = first + log_prior
     densities = [(proposals.q, log_q), (proposals.tempered, log_tempered)]
     if proposals.dreamt:
         densities.append((proposals.dreamt, log_prior))
+    if near is not None:
+        densities.append((proposals.near, near.log_prob(h)))
     shares = [jnp.log(count / proposals.samples) + density for count, density in densities]
-    log_weights = log_p - jax.nn.logsumexp(jnp.stack(shares), axis=0)
-    bounds = (log_p - log_q)[:, : proposals.q].mean(1)
-    return DefensiveDraw(jax.random.permutation(key_order, log_weights, axis=1), bounds)
+    return _Weighed(h, log_p - jax.nn.logsumexp(jnp.stack(shares), axis=0), log_p - log_q)
+
+
+def _joined(parts: list[Latents]) -> Latents | None:
+    """The latents of all parts, one after another."""
+    layers = zip(*parts, strict=True)
+    return tuple(jnp.concatenate(layer, axis=1) for layer in layers) if parts else None
 
 
 def _ascend(
     machine: HelmholtzMachine,
     inputs: Float[Array, "B _"],
     proposals: Proposals,
-    dreams: Latents | None,
+    decided: Latents | None,
     key: Key[Array, ""],
 ) -> tuple[Latents, Float[Array, "B K"], Float[Array, "B K"]]:
     """Latents of all proposals, with their log-probabilities under q and under the broadened q.
 
     A layer draws x_i = [logit_i > noise_i]. Noise that is divided by `COOLING` draws as logits
-    that are multiplied by it would, and infinite noise makes a unit what it was in a dream.
+    that are multiplied by it would, and infinite noise makes a unit what was decided before.
     """
     drawn = proposals.q + proposals.tempered
     scale = jnp.where(jnp.arange(drawn) < proposals.q, 1.0, 1 / COOLING)[:, None]
@@ -101,9 +163,9 @@ def _ascend(
         zip(machine.q, jax.random.split(key, len(machine.q)), strict=True)
     ):
         noise = layer.emission.noise(layer_key, (len(inputs), drawn, layer.size)) * scale
-        if dreams is not None:
-            decided = jnp.where(dreams[number] > 0, -jnp.inf, jnp.inf)
-            noise = jnp.concatenate([noise, decided], axis=1)
+        if decided is not None:
+            forced = jnp.where(decided[number] > 0, -jnp.inf, jnp.inf)
+            noise = jnp.concatenate([noise, forced], axis=1)
         below, scores = _draw_layer(layer, noise, below)
         h.append(below)
         log_q, log_tempered = log_q + scores[0], log_tempered + scores[1]
