@@ -2,14 +2,15 @@
 
     python -m benchmarks.processes [STEPS]
 
-Each process is pinned to a core of its own, so that there are as many as the machine has cores at
-most. The bytes are those that the loopback interface carried during the steps, half of it for each
-direction. What 8 and 64 hosts would do is worked out from these numbers, not measured.
+Each process is pinned to a core of its own, so that there are at most as many as the machine has
+cores. The bytes are those that the loopback interface carried during the steps. They do not depend
+on how fast a step is, so that they are counted for four processes on any machine. What 8 and 64
+hosts would do is worked out from these numbers, not measured.
 """
 
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -20,15 +21,20 @@ from benchmarks.machine import provenance, write_result
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 BATCHES = (100, 1000)
-STEPS = 300
+COUNTS = (1, 2, 4)
+STEPS = 100
+"""Of one repetition; the median of some is taken."""
+REPETITIONS = 5
+STEPS_TO_COUNT_BYTES = 10
+HOSTS = (8, 64)
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks-processes.md"
 WIRE = 10e9 / 8
 """Bytes a second of 10 Gbit."""
 LATENCY = 50e-6
-"""Seconds for a message between two hosts of one room."""
+"""Seconds that a message between two hosts of one room takes besides its bytes."""
 
 
-def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[str, float]:
+def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[str, Any]:
     """What one process measures."""
     import jax
     import jax.numpy as jnp
@@ -52,17 +58,19 @@ def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[
     rest = team.everywhere((jnp.full(steps, 1e-3), jax.random.key(1), jnp.asarray(0)))
     inputs = StepInputs(*team.shared_rows((rows, numbers)), *rest)
     config = step_config(recipe, UnpackBits(FEATURES), team.mesh)
-    state, number = team.everywhere((start, jnp.asarray(steps)))
-    team.together(run_steps, state, inputs, team.everywhere(jnp.asarray(0)), config)
-    team.by_all(None)
-    before, began = wire(), time.perf_counter()
-    jax.block_until_ready(team.together(run_steps, state, inputs, number, config).state.step)
-    seconds = time.perf_counter() - began
-    team.by_all(None)
-    carried = (wire() - before) / steps
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(model))
+    state, none, all_ = team.everywhere((start, jnp.asarray(0), jnp.asarray(steps)))
+    jax.block_until_ready(team.together(run_steps, state, inputs, none, config))
+    seconds, carried = [], []
+    for _ in range(REPETITIONS):
+        team.by_all(None)
+        before, began = wire(), time.perf_counter()
+        jax.block_until_ready(team.together(run_steps, state, inputs, all_, config))
+        seconds.append((time.perf_counter() - began) / steps)
+        team.by_all(None)
+        carried.append((wire() - before) / steps)
     team.close()
-    return {"seconds": seconds / steps, "wire": carried, "parameters": parameters}
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(model))
+    return {"seconds": seconds, "wire": statistics.median(carried), "parameters": parameters}
 
 
 def wire() -> int:
@@ -72,37 +80,82 @@ def wire() -> int:
     return int(loopback.split(":")[1].split()[8])
 
 
-def measure(count: int, batch: int, steps: int) -> dict[str, float]:
-    from wakesleep.processes.launching import _free_port
+def measure(count: int, batch: int, steps: int) -> dict[str, Any]:
+    """What process 0 of so many measures."""
+    from wakesleep.processes.place import free_address
 
-    address = f"127.0.0.1:{_free_port()}"
     cores = sorted(os.sched_getaffinity(0))
-    words = [address, str(batch), str(steps)]
+    words = [str(count), free_address(), str(batch), str(steps)]
     started = [
         subprocess.Popen(
-            [*pinned(cores[i % len(cores)]), "--place", str(i), str(count), *words],
+            [*pinned(cores[i % len(cores)]), "--place", str(i), *words],
             stdout=subprocess.PIPE,
             text=True,
         )
         for i in range(count)
     ]
-    found = [json.loads(each.communicate()[0]) for each in started]
-    return found[0]
+    printed = [each.communicate()[0] for each in started]
+    if any(each.returncode for each in started):
+        raise SystemExit(f"{count} processes could not be measured")
+    found: dict[str, Any] = json.loads(printed[0])
+    return found
 
 
 def pinned(core: int) -> list[str]:
     return ["taskset", "-c", str(core), sys.executable, "-m", "benchmarks.processes"]
 
 
-def on_paper(seconds: float, parameters: int, hosts: int, every: int = 1) -> dict[str, float]:
-    """A step of the same minibatch by so many hosts, whose gradients are averaged every so often.
+def measured(steps: int, cores: int) -> tuple[list[dict[str, Any]], int]:
+    """A row for each minibatch and number of processes, and the model's number of parameters."""
+    rows: list[dict[str, Any]] = []
+    for batch in BATCHES:
+        alone = 0.0
+        for count in COUNTS:
+            timed = count <= cores
+            found = measure(count, batch, steps if timed else STEPS_TO_COUNT_BYTES)
+            parameters = int(found["parameters"])
+            row = {"batch": batch, "processes": count, "bytes_per_step": 0.0, "by_arithmetic": 0.0}
+            if count > 1:
+                row |= {"bytes_per_step": found["wire"] / count}
+                row |= {"by_arithmetic": ring(4 * parameters, count)}
+            if timed:
+                one = statistics.median(found["seconds"])
+                alone = alone or one
+                row |= {"steps_per_second": 1 / one, "speedup": alone / one}
+                row |= {"slowest": 1 / max(found["seconds"]), "fastest": 1 / min(found["seconds"])}
+            rows.append(row)
+            print(row, file=sys.stderr)
+    return rows, parameters
 
-    The arithmetic is shared out evenly, and a ring of hosts sends every number twice.
-    """
-    work = seconds / hosts
-    sent = 2 * (hosts - 1) / hosts * 4 * parameters
-    talk = (sent / WIRE + 2 * math.log2(hosts) * LATENCY) / every
-    return {"steps_per_second": 1 / (work + talk), "speedup": seconds / (work + talk)}
+
+def ring(size: float, count: int) -> float:
+    """Bytes that each of so many processes sends to sum an array of this size round a ring."""
+    return 2 * (count - 1) / count * size
+
+
+def step_time(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Seconds of a step of one process: for the step itself, and for each row of its minibatch."""
+    (small, quick), (large, slow) = (
+        (row["batch"], 1 / row["steps_per_second"]) for row in rows if row["processes"] == 1
+    )
+    each = (slow - quick) / (large - small)
+    return max(0.0, quick - each * small), each
+
+
+def on_paper(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps that hosts would take, with what one process and two were measured to need."""
+    fixed, each = step_time(rows)
+    size = max(row["bytes_per_step"] for row in rows if row["processes"] == 2)
+    found = []
+    for hosts in HOSTS:
+        for batch, every in [(b, e) for b in (*BATCHES, 10 * BATCHES[-1]) for e in (1, 10)]:
+            batch = -(-batch // hosts) * hosts
+            talk = ring(size, hosts) / WIRE + 2 * (hosts - 1) * LATENCY
+            seconds = fixed + each * batch / hosts + talk / every
+            row = {"hosts": hosts, "batch": batch, "averaged_every": every}
+            row |= {"steps_per_second": 1 / seconds, "talking": talk / every / seconds}
+            found.append({**row, "speedup": (fixed + each * batch) / seconds})
+    return found
 
 
 def main() -> None:
@@ -113,72 +166,76 @@ def main() -> None:
         return
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
     about, cores = provenance(), len(os.sched_getaffinity(0))
-    rows, paper = [], []
-    for batch in BATCHES:
-        alone = 0.0
-        for count in (1, 2, 4):
-            if count > max(cores, 2):
-                continue
-            found = measure(count, batch, steps)
-            alone = alone or found["seconds"]
-            rows.append(
-                {
-                    "batch": batch,
-                    "processes": count,
-                    "steps_per_second": 1 / found["seconds"],
-                    "speedup": alone / found["seconds"],
-                    "bytes_per_step": found["wire"] / count if count > 1 else 0.0,
-                }
-            )
-            print(rows[-1], file=sys.stderr)
-        for hosts in (8, 64):
-            for size, every in ((batch, 1), (10 * batch, 1), (batch, 10)):
-                scaled = on_paper(alone * size / batch, int(found["parameters"]), hosts, every)
-                paper.append({"batch": size, "hosts": hosts, "averaged_every": every, **scaled})
-    result = {**about, "architecture": ARCHITECTURE, "cores": cores, "steps": steps}
-    result |= {"rows": rows, "on_paper": paper}
+    rows, parameters = measured(steps, cores)
+    fixed, each = step_time(rows)
+    result = {**about, "architecture": ARCHITECTURE, "parameters": parameters, "cores": cores}
+    result |= {"steps": steps, "repetitions": REPETITIONS, "rows": rows}
+    result |= {"seconds_per_step": fixed, "seconds_per_row": each, "on_paper": on_paper(rows)}
     write_result("processes", result)
     PAGE.write_text(page(result), encoding="utf-8")
 
 
 def page(result: dict[str, Any]) -> str:
     """docs/benchmarks-processes.md, made of results/benchmarks/processes.json."""
-    lines = [
-        "# One training by several processes",
-        "",
-        f"`python -m benchmarks.processes {result['steps']}` on {result['cpu']}, "
-        f"{result['cores']} cores, one for each process, commit {result['commit']}: steps of "
-        f"{result['architecture']} on {FEATURES} columns, K = 5, Adam.",
-        "",
-        "| batch | processes | steps a second | times one process | bytes sent by each in a step |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['batch']:,} | {row['processes']} | {row['steps_per_second']:.1f} "
-        f"| {row['speedup']:.2f} | {row['bytes_per_step']:,.0f} |"
-        for row in result["rows"]
-    ]
-    lines += [
-        "",
-        "## On paper: hosts on 10 Gbit",
-        "",
-        "Not measured. The arithmetic of one process is shared out evenly, and gradients go round "
-        f"a ring at 10 Gbit with {LATENCY * 1e6:.0f} µs for each of 2 log₂ n messages. Larger "
-        "batches and averaging less often (which is another algorithm) change the answer most.",
-        "",
-        "| batch | hosts | averaged every | steps a second | times one process |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['batch']:,} | {row['hosts']} | {_often(row['averaged_every'])} "
-        f"| {row['steps_per_second']:.0f} | {row['speedup']:.1f} |"
-        for row in result["on_paper"]
-    ]
-    return "\n".join(lines) + "\n"
+    ms, us = 1e3 * result["seconds_per_step"], 1e6 * result["seconds_per_row"]
+    return f"""# One training by several processes
+
+Written by `{result["command"]}` with `results/benchmarks/processes.json`, at commit
+{result["commit"]} on {result["cpu"]}, load {result["load_before"]} before; Python
+{result["python"]}, JAX {result["jax"]}. `{result["architecture"]}` on {FEATURES} columns, K = 5,
+Adam. Each process has a core of its own, so that there are at most {result["cores"]} here. Steps a
+second are the median of {result["repetitions"]} times {result["steps"]} steps, with the slowest
+and the fastest. [How to train so](howto/cluster.md).
+
+| batch | processes | steps a second | times one process | bytes each sends a step | by arithmetic |
+|---|---|---|---|---|---|
+{_lines(result["rows"], _measured_line)}
+
+Bytes are what the loopback interface carried, headers and signs of life too. By arithmetic:
+{result["parameters"]:,} numbers of four bytes go round a ring, of which each of n processes sends
+2 (n - 1) / n. The bytes of more processes than cores are counted, their steps are not timed.
+
+## On paper: hosts on 10 Gbit
+
+Not measured. One process takes {ms:.2f} ms for a step and {us:.1f} µs more for each row of its
+minibatch (a line through the two batches above). Hosts share out the rows and not the rest, which
+is mostly the optimiser's. A ring of n hosts sends the bytes above at 10 Gbit a second, in 2 (n - 1)
+messages of {LATENCY * 1e6:.0f} µs each, while nothing is computed. A minibatch is the next multiple
+of the hosts.
+
+| hosts | batch | averaged every | steps a second | times one process | time spent on the wire |
+|---|---|---|---|---|---|
+{_lines(result["on_paper"], _paper_line)}
+
+What would change it: larger minibatches, whose arithmetic grows while the bytes do not; and
+averaging less often, which is another algorithm (each host takes steps of its own in between) and
+is not in this package. A faster network shortens the bytes' part; the messages' part is left,
+{_messages()}.
+"""
 
 
-def _often(steps: int) -> str:
-    return "step" if steps == 1 else f"{steps} steps"
+def _lines(rows: list[dict[str, Any]], line: Any) -> str:
+    return "\n".join(map(line, rows))
+
+
+def _measured_line(row: dict[str, Any]) -> str:
+    speed = "not timed | "
+    if "speedup" in row:
+        spread = f"{row['slowest']:.1f} to {row['fastest']:.1f}"
+        speed = f"{row['steps_per_second']:.1f} ({spread}) | {row['speedup']:.2f}"
+    sent = f"{row['bytes_per_step']:,.0f} | {row['by_arithmetic']:,.0f}"
+    return f"| {row['batch']:,} | {row['processes']} | {speed} | {sent} |"
+
+
+def _paper_line(row: dict[str, Any]) -> str:
+    often = "step" if row["averaged_every"] == 1 else f"{row['averaged_every']} steps"
+    speed = f"{row['steps_per_second']:.0f} | {row['speedup']:.1f} | {row['talking']:.0%}"
+    return f"| {row['hosts']} | {row['batch']:,} | {often} | {speed} |"
+
+
+def _messages() -> str:
+    times = (f"{2e3 * (hosts - 1) * LATENCY:.1f} ms for {hosts} hosts" for hosts in HOSTS)
+    return " and ".join(times)
 
 
 if __name__ == "__main__":

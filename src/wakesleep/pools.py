@@ -70,8 +70,7 @@ class Pool:
                     wait(list(running), timeout=1, return_when="FIRST_COMPLETED")
                 except TimeoutError:
                     continue
-                for future in [each for each in running if each.done()]:
-                    yield running.pop(future), _result(future)
+                yield from _fetched(running)
                 start()
         finally:
             self._client.cancel(list(running))
@@ -144,6 +143,11 @@ def _check_versions(client: Any, scheduler: str) -> None:
             )
 
 
+def _fetched(running: dict[Any, int]) -> list[tuple[int, Any]]:
+    """Take out the parts that are done."""
+    return [(running.pop(each), _result(each)) for each in list(running) if each.done()]
+
+
 def _result(future: Any) -> Any:
     from distributed import KilledWorker
 
@@ -154,6 +158,9 @@ def _result(future: Any) -> Any:
             f"a part was lost with its worker {1 + error.allowed_failures} times, so it is left "
             "at that: the workers may have too little memory"
         ) from None
+    finally:
+        # What we have, Dask need not compute again when the worker is lost that made it.
+        future.release()
 
 
 def _given(common: Any) -> Any:

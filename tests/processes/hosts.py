@@ -5,11 +5,12 @@ A host is a network namespace with an address of its own, joined to the others b
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 QUICKLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 SECONDS = 300
@@ -51,10 +52,16 @@ def place(coordinator, index, count):
     return ("--coordinator", coordinator, "--process-id", index, "--process-count", count)
 
 
-def free_address():
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{trial.getsockname()[1]}"
+def listening(process):
+    """(address, port) at which a process or any that it started listens."""
+    found = set()
+    with suppress(psutil.Error):
+        parent = psutil.Process(process.pid)
+        for each in (parent, *parent.children(recursive=True)):
+            with suppress(psutil.Error):
+                sockets = each.net_connections("inet")
+                found |= {tuple(s.laddr) for s in sockets if s.status == psutil.CONN_LISTEN}
+    return found
 
 
 def no_hosts():

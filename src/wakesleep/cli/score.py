@@ -41,15 +41,17 @@ class Score:
         if self.odd_cells < 0:
             raise UsageError(f"--odd-cells must be 0 or more, not {self.odd_cells}")
         run, new = options.open(self.out)
-        with working("scoring"), self.cluster.used():
-            yardstick = yardstick_of(run, options.samples)
-            scores = score_rows(run.machine, new.rows, new.log_measure, options.samples)
+        odd: dict[str, Any] = {}
+        with self.cluster.used():
+            with working("scoring"):
+                yardstick = yardstick_of(run, options.samples)
+                scores = score_rows(run.machine, new.rows, new.log_measure, options.samples)
+            if self.odd_cells:
+                with working("looking at cells"):
+                    odd = odd_cells(run.machine, new, yardstick, self.odd_cells)
         others = yardstick.others(row_codes(new.rows, new.schema), new.log_measure)
         percentiles = yardstick.percentiles(scores)
-        columns: dict[str, Any] = {"log_likelihood": scores, "percentile": percentiles, **others}
-        if self.odd_cells:
-            with working("looking at cells"):
-                columns |= odd_cells(run.machine, new, yardstick, self.odd_cells)
+        columns = {"log_likelihood": scores, "percentile": percentiles, **others, **odd}
         write_result(new.named(columns), self.out)
         summary: dict[str, Any] = {
             "rows": len(new),

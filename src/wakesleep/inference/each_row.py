@@ -44,8 +44,12 @@ def map_rows(
     if pool is None:
         return blocks.map(lambda block: _of_part(common, _block_of(rows, block)), progress)
     parts = ((block.number, _block_of(rows, block)) for block in blocks)
-    done = dict(pool.each(_of_part, common, parts))
-    return blocks.map(lambda block: done[block.number], progress)
+    done, rows_done = dict[int, Any](), 0
+    for number, part in pool.each(_of_part, common, parts):
+        done[number], rows_done = part, rows_done + len(blocks[number])
+        if progress:
+            progress(rows_done, len(rows))
+    return blocks.map(lambda block: done[block.number])
 
 
 def _of_part(common: tuple[OfOne, BitModel, Key[Array, ""], Decoder], rows: "_Rows") -> Any:

@@ -1,6 +1,5 @@
 """How the processes of one training find each other, and that they are of the same kind."""
 
-import functools
 import os
 import socket
 import sys
@@ -11,13 +10,15 @@ from importlib.metadata import version
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.backend import register_backend_factory
 from jax.sharding import Mesh
 
 from wakesleep import shares
 from wakesleep.errors import UsageError
 from wakesleep.kernels import native
+from wakesleep.processes.inside_jax import cpu_client_at
 from wakesleep.processes.lines import Line, LostProcessError
-from wakesleep.processes.place import Place
+from wakesleep.processes.place import Place, free_address
 from wakesleep.processes.silence import give_up_on_silence
 from wakesleep.processes.team import ALONE, Team
 
@@ -38,8 +39,12 @@ def join(place: Place, settings: Mapping[str, str]) -> Team:
         return ALONE
     lines = _gather(place) if place.index == 0 else [_reach(place)]
     team = Team(place.index, place.count, lines)
-    _check_alike(team, settings)
-    _connect_arrays(team, lines[0].own_address)
+    try:
+        _check_alike(team, settings)
+        _connect_arrays(team, lines[0].own_address)
+    except BaseException:
+        team.close()
+        raise
     return team
 
 
@@ -54,6 +59,7 @@ def _gather(place: Place) -> list[Line]:
                 connection, _ = listener.accept()
             except TimeoutError:
                 missing = [i for i in range(1, place.count) if i not in there]
+                Team(lines=tuple(there.values())).close()
                 raise UsageError(
                     f"{_listed(missing)} of {place.count} did not come to {place.coordinator} "
                     f"within {SECONDS_TO_JOIN} s: start each with the same --coordinator and "
@@ -120,11 +126,13 @@ def _reach(place: Place) -> Line:
         line.send({"wakesleep": place.index, "count": place.count})
         refusal = line.receive(SECONDS_TO_JOIN)["refusal"]
     except (LostProcessError, TypeError, KeyError):
+        line.close()
         raise UsageError(
             f"what answers at {place.coordinator} is not process 0 of a training: correct "
             "--coordinator"
         ) from None
     if refusal is not None:
+        line.close()
         raise UsageError(f"process 0 at {place.coordinator} refused this one: {refusal}")
     return line
 
@@ -149,11 +157,8 @@ def _connect_arrays(team: Team, address: str) -> None:
     Once every process is connected the runtime's own service is left again: it would abort all
     processes when one is lost, and not let them say so or save anything.
     """
-    from jax._src import distributed, xla_bridge
-    from jaxlib import _jax
-
     _keep_native_words_apart()
-    where = team.by_leader(_free_port(address))
+    where = team.by_leader(free_address(address))
     jax.config.update("jax_enable_preemption_service", False)
     # What was compiled for one process is not what several run.
     jax.config.update("jax_enable_compilation_cache", False)
@@ -166,10 +171,8 @@ def _connect_arrays(team: Team, address: str) -> None:
         initialization_timeout=SECONDS_TO_JOIN,
         coordinator_bind_address=where,
     )
-    # Left to itself gloo listens at whatever the machine's name stands for, often 127.0.1.1.
-    gloo = _jax.make_gloo_tcp_collectives(distributed.global_state.client, hostname=address)
-    client = functools.partial(xla_bridge.make_cpu_client, gloo)
-    xla_bridge.register_backend_factory("cpu", client, priority=0, fail_quietly=False)
+    client = cpu_client_at(address)
+    register_backend_factory("cpu", client, priority=0, fail_quietly=False)
     jax.config.update("jax_platforms", "cpu")
     team.mesh = Mesh(np.array(jax.devices()), (shares.AXIS,))
     if team.mesh.size != team.count:
@@ -180,14 +183,6 @@ def _connect_arrays(team: Team, address: str) -> None:
     team.from_leader(jnp.zeros(1))
     jax.distributed.shutdown()
     give_up_on_silence()
-
-
-def _free_port(address: str) -> str:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as trial:
-        trial.bind((address, 0))
-        port = trial.getsockname()[1]
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _keep_native_words_apart() -> None:

@@ -2,13 +2,12 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 
 from wakesleep.errors import UsageError
-from wakesleep.processes.place import Place
+from wakesleep.processes.place import Place, free_address
 
 SECONDS_TO_END = 60
 """The other processes are given this long to end once this one has."""
@@ -23,7 +22,7 @@ def launched(count: int, words: list[str]) -> Iterator[Place]:
     """
     if count < 2:
         raise UsageError(f"--processes must be 2 or more, not {count}")
-    coordinator = f"127.0.0.1:{_free_port()}"
+    coordinator = free_address()
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     others = []
     for index in range(1, count):
@@ -55,10 +54,3 @@ def _stay_on(cores: list[int], index: int, count: int) -> None:
     """This process, and those it starts from now on, use every `count`-th core."""
     if len(cores) >= count:
         os.sched_setaffinity(0, cores[index::count])
-
-
-def _free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        port: int = trial.getsockname()[1]
-        return port

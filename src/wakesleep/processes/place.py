@@ -54,12 +54,16 @@ def place_by_launcher() -> Place | None:
     sizes = [os.environ.get(name, "1") for name in ("SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")]
     if sizes == ["1", "1"]:
         return None
-    from jax._src.clusters.ompi_cluster import OmpiCluster
-    from jax._src.clusters.slurm_cluster import SlurmCluster
+    from wakesleep.processes.inside_jax import told_by_launcher
 
-    for cluster in (SlurmCluster, OmpiCluster):
-        if cluster.is_env_present():
-            address = cluster.get_coordinator_address(None, None)
-            place = Place(address, cluster.get_process_id(), cluster.get_process_count())
-            return place if place.count > 1 else None
-    return None
+    told = told_by_launcher()
+    return Place(*told) if told and told[-1] > 1 else None
+
+
+def free_address(host: str = "127.0.0.1") -> str:
+    """HOST:PORT of a port that is free at an address of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.bind((host, 0))
+        port = trial.getsockname()[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
