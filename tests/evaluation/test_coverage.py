@@ -39,8 +39,10 @@ def coverage(score, truth, half_width):
 
 def test_monte_carlo_interval_covers_the_mean_of_these_examples(exact, repeated):
     covered = coverage(repeated, exact.mean(), lambda part: part.monte_carlo_error)
-    # The allowance for the bias makes it a little too wide.
-    assert LOWEST <= covered <= 0.99
+    assert covered >= LOWEST
+    # The allowances for the bias and for the variance's own error make it a little too wide.
+    half = coverage(repeated, exact.mean(), lambda part: part.monte_carlo_error / 2)
+    assert half < 0.9
 
 
 def test_interval_covers_the_mean_over_all_data(machine, exact, key):

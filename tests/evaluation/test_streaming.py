@@ -41,7 +41,7 @@ def test_relative_variance_is_the_sample_variance_of_the_mean(key):
     # With one weight that counts, the variance estimate is trusted a third as far.
     single = Accumulator(1)
     single.add(np.array([[0.0, -200.0, -200.0, -200.0]]))
-    assert single.cautious_variances == pytest.approx(3 * single.relative_variances)
+    assert single.cautious_variances(2.0) == pytest.approx(3 * single.relative_variances)
 
 
 @pytest.mark.parametrize("samples", [2500, 300])

@@ -79,12 +79,11 @@ class Accumulator:
         excess = np.maximum(self.count / self.effective_samples - 1, 0)
         return excess / (self.count - 1)
 
-    @property
-    def cautious_variances(self) -> Values:
-        """`relative_variances` plus two standard errors of that estimate itself.
+    def cautious_variances(self, errors: float) -> Values:
+        """`relative_variances` plus some standard errors of that estimate itself.
 
         It hangs on Σ ω², in effect a mean over (Σ ω²)² / Σ ω⁴ weights. Where a single one
-        decides, this is three times the plain estimate.
+        decides, its standard error is as large as itself.
         """
         deciding = self.squares**2 / self.fourths
-        return self.relative_variances * (1 + 2 / np.sqrt(deciding))
+        return self.relative_variances * (1 + errors / np.sqrt(deciding))

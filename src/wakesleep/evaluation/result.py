@@ -50,7 +50,8 @@ class LogLikelihood:
 
     @property
     def standard_errors(self) -> npt.NDArray[np.float64]:
-        """The Monte-Carlo standard error of each value (delta method), `[N]`; nan for K = 1."""
+        """The Monte-Carlo standard error of each value (delta method, with half a standard
+        error of the variance estimate itself on top), `[N]`; nan for K = 1."""
         return self.records["standard_error"]
 
     @property

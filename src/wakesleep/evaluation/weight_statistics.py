@@ -39,7 +39,7 @@ class WeightStatistics:
         Both come from the variance estimate plus two standard errors of its own, and count only
         where the weights' tail is light enough (Pareto k) for a variance to mean anything.
         """
-        variances = self.sums.cautious_variances
+        variances = self.sums.cautious_variances(2.0)
         small = (np.sqrt(variances) <= tolerance) & (variances / 2 <= tolerance)
         return bool(small.all() and not (self.tail.pareto_k() > UNRELIABLE).any())
 
@@ -53,7 +53,8 @@ class WeightStatistics:
         records = np.empty(len(self.sums.sums), RECORD)
         variances, pareto_k = self.sums.relative_variances, self.tail.pareto_k()
         records["value"] = self.sums.log_likelihoods
-        records["standard_error"] = np.sqrt(variances)
+        # The variance is estimated low more often than high; half of its own error makes up for it.
+        records["standard_error"] = np.sqrt(self.sums.cautious_variances(0.5))
         records["bias"] = -self._missing(variances / 2, pareto_k)
         records["bound"] = self.sums.bounds
         records["effective_samples"] = self.sums.effective_samples
