@@ -205,10 +205,10 @@ Bytes are what the kernel counted as sent by TCP, without headers. By arithmetic
 ## On paper: hosts on 10 Gbit
 
 Not measured. One process takes {ms:.2f} ms for a step and {us:.1f} µs more for each row of its
-minibatch (a line through the two batches above). Hosts share out the rows and not the rest, which
-is mostly the optimiser's. A ring of n hosts sends the bytes above at 10 Gbit a second, in 2 (n - 1)
-messages of {LATENCY * 1e6:.0f} µs each, while nothing is computed. A minibatch is the next multiple
-of the hosts.
+minibatch (a line through the two batches above). Hosts share out the rows and not the rest, such
+as the update of all parameters. A ring of n hosts sends the bytes above at 10 Gbit a second, in
+2 (n - 1) messages of {LATENCY * 1e6:.0f} µs each, while nothing is computed. A minibatch is the
+next multiple of the hosts.
 
 | hosts | batch | averaged every | steps a second | times one process | time spent on the wire |
 |---|---|---|---|---|---|
