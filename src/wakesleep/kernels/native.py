@@ -27,6 +27,7 @@ _TARGETS = (
     "bernoulli_log_prob",
     "bernoulli_gradient",
     "affine_update",
+    "optimiser_step",
 )
 
 
