@@ -18,10 +18,38 @@ Moving = tuple[LatentModel, LatentModel, Any]
 """Parameters, their averages, and the state of the Optax chain."""
 
 
-class OnePass(NamedTuple):
-    """What the Optax chain of a phase does, and its state, which is the chain's own."""
+class UpdateRule(NamedTuple):
+    """What a compiled step knows of a phase's optimiser: phases that share it share the code.
 
-    phase: Recipe
+    Attributes:
+        adam: Adam, or the paper's damped momentum.
+        gradient_scale: what gradients are multiplied by.
+        weight_decay: decoupled, per unit of learning rate.
+        clip: the largest global norm of the gradients; 0 for no limit.
+        rate_p: the learning rate of p, relative to that of the step.
+        rate_q: that of q.
+    """
+
+    adam: bool
+    gradient_scale: float
+    weight_decay: float
+    clip: float
+    rate_p: float
+    rate_q: float
+
+    @classmethod
+    def of(cls, phase: Recipe) -> "UpdateRule":
+        """A phase's."""
+        adam = phase.optimiser == "adam"
+        # The paper's rates are for gradients summed over the minibatch, ours are means.
+        scale = 1.0 if adam else float(phase.batch_size)
+        return cls(adam, scale, phase.weight_decay, phase.clip, phase.rate_p, phase.rate_q)
+
+
+class OnePass(NamedTuple):
+    """What the Optax chain of a rule does, and its state, which is the chain's own."""
+
+    rule: UpdateRule
 
     def serves(self, moving: Moving, gradients: LatentModel) -> bool:
         """Whether the native kernels are in use and know the type of these arrays."""
@@ -46,10 +74,10 @@ class OnePass(NamedTuple):
         place, structure = self._place(state), jax.tree.structure(model)
         moments = state[place]
         count = optax.safe_increment(moments.count)
-        of_network = {True: self.phase.rate_p, False: self.phase.rate_q}
+        of_network = {True: self.rule.rate_p, False: self.rule.rate_q}
         rates = rate * jnp.array([of_network[p] for p in jax.tree.leaves(model.p_leaves())])
         after, squares = optimiser_step(
-            self.rule,
+            ADAM if self.rule.adam else MOMENTUM,
             self._scales(gradients, count, weight),
             rates,
             self._parameters(moving),
@@ -60,11 +88,6 @@ class OnePass(NamedTuple):
         moments = moments._replace(count=count, **dict(named))
         moved = values, averages, (*state[:place], moments, *state[place + 1 :])
         return moved, jax.tree.unflatten(structure, list(squares))
-
-    @property
-    def rule(self) -> Rule:
-        """Adam's, or the paper's damped momentum."""
-        return ADAM if self.phase.optimiser == "adam" else MOMENTUM
 
     def _place(self, state: tuple[Any, ...]) -> int:
         return next(at for at, part in enumerate(state) if type(part) in _MOMENTS)
@@ -79,16 +102,16 @@ class OnePass(NamedTuple):
     def _scales(
         self, gradients: LatentModel, count: Array, weight: Float[Array, ""] | None
     ) -> Scales:
-        phase, rule = self.phase, self.rule
-        scale: Array | float = 1.0 if rule.adam else float(phase.batch_size)
-        if phase.clip:
+        rule, decay = self.rule, ADAM if self.rule.adam else MOMENTUM
+        scale: Array | float = rule.gradient_scale
+        if rule.clip:
             norm = optax.tree.norm(gradients)
-            scale = scale * jnp.where(norm < phase.clip, 1.0, phase.clip / norm)
+            scale = scale * jnp.where(norm < rule.clip, 1.0, rule.clip / norm)
         return Scales(
             scale,
-            phase.weight_decay,
-            1 / (1 - rule.first_decay**count),
-            1 / (1 - rule.second_decay**count),
+            rule.weight_decay,
+            1 / (1 - decay.first_decay**count),
+            1 / (1 - decay.second_decay**count),
             1.0 if weight is None else weight,
         )
 

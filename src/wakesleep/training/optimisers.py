@@ -4,6 +4,7 @@ The rate is an argument and not a schedule inside the optimiser's state, so that
 extended run takes it from its place in the recipe and from nothing else.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -15,7 +16,7 @@ from jaxtyping import Array, Float, Int
 
 from wakesleep.models.base import LatentModel, by_network
 from wakesleep.recipe import Recipe
-from wakesleep.training.one_pass import ADAM, MOMENTUM, OnePass
+from wakesleep.training.one_pass import ADAM, MOMENTUM, OnePass, UpdateRule
 
 
 class Moving(NamedTuple):
@@ -102,23 +103,27 @@ class Optimiser(NamedTuple):
 
 
 def build_optimiser(phase: Recipe) -> Optimiser:
-    """The optimiser of a phase."""
-    clip = [optax.clip_by_global_norm(phase.clip)] if phase.clip else []
-    decay = [optax.add_decayed_weights(phase.weight_decay)] if phase.weight_decay else []
-    rate = _scale_by_given_rate(phase)
-    if phase.optimiser == "adam":
+    """The optimiser of a phase; the same object for phases that differ in nothing it knows of."""
+    return _optimiser(UpdateRule.of(phase), phase.average)
+
+
+@functools.lru_cache(maxsize=32)
+def _optimiser(rule: UpdateRule, average: float | int) -> Optimiser:
+    clip = [optax.clip_by_global_norm(rule.clip)] if rule.clip else []
+    decay = [optax.add_decayed_weights(rule.weight_decay)] if rule.weight_decay else []
+    rate = _scale_by_given_rate(rule)
+    if rule.adam:
         adam = optax.scale_by_adam(ADAM.first_decay, ADAM.second_decay, ADAM.epsilon)
         chain = optax.chain(*clip, adam, *decay, rate)
     else:
-        # The paper's rates are for gradients summed over the minibatch, ours are means; and its
-        # rate enters the momentum buffer with the gradient: d ← β d + (1 − β) · rate · Σ g.
+        # The paper's rate enters the momentum buffer with the gradient:
+        # d ← β d + (1 − β) · rate · Σ g.
         damped = optax.ema(MOMENTUM.first_decay, debias=False)
-        summed = optax.scale(float(phase.batch_size))
-        chain = optax.chain(*clip, summed, *decay, rate, damped)
-    return Optimiser(chain, phase.average, OnePass(phase))
+        chain = optax.chain(*clip, optax.scale(rule.gradient_scale), *decay, rate, damped)
+    return Optimiser(chain, average, OnePass(rule))
 
 
-def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs:
+def _scale_by_given_rate(rule: UpdateRule) -> optax.GradientTransformationExtraArgs:
     def init(params: Any) -> optax.EmptyState:
         del params
         return optax.EmptyState()
@@ -132,7 +137,7 @@ def _scale_by_given_rate(phase: Recipe) -> optax.GradientTransformationExtraArgs
         **unused: Any,
     ) -> tuple[LatentModel, optax.EmptyState]:
         del unused
-        rate_p, rate_q = learning_rate * phase.rate_p, learning_rate * phase.rate_q
+        rate_p, rate_q = learning_rate * rule.rate_p, learning_rate * rule.rate_q
 
         def scaled(is_p: bool, gradient: Array) -> Array:
             return -(rate_p if is_p else rate_q) * gradient
