@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -16,6 +17,8 @@ constexpr int64_t kAlignment = 64;
 constexpr int64_t kPrepareTiles = 8;
 // Elementwise work that is worth the few microseconds another thread takes to come.
 constexpr int64_t kTaskElements = 1 << 15;
+// Elements of a parameter whose squares are summed in float32; blocks are summed in double.
+constexpr int64_t kParameterBlock = 1 << 12;
 
 // Subnormals are zero on every thread: a pool may set this differently from its caller.
 class FlushSubnormals {
@@ -182,6 +185,32 @@ void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers
   in_parts(workers, args.samples, task_rows(args.units), [&](int64_t first, int64_t last) {
     kernels.affine_update(args, first, last, task_scratch(kernels.affine_scratch(args.parents)));
   });
+}
+
+// Blocks of all parameters in one row: a step has many small ones, and one large one.
+void run_optimiser_step(const Kernels& kernels, const OptimiserStep& args, Workers& workers) {
+  struct Block {
+    int64_t parameter;
+    int64_t first;
+    double squares;
+  };
+  std::vector<Block> blocks;
+  for (int64_t at = 0; at < args.count; ++at) {
+    for (int64_t first = 0; first < args.parameters[at].count; first += kParameterBlock) {
+      blocks.push_back({at, first, 0});
+    }
+  }
+  const int64_t count = blocks.size(), largest = kTaskElements / kParameterBlock;
+  in_parts(workers, count, largest, [&](int64_t from, int64_t to) {
+    for (Block* block = blocks.data() + from; block != blocks.data() + to; ++block) {
+      const Parameter& parameter = args.parameters[block->parameter];
+      const int64_t last = std::min(block->first + kParameterBlock, parameter.count);
+      block->squares = kernels.move_parameter(args.rule, parameter, block->first, last);
+    }
+  });
+  std::vector<double> sums(args.count);
+  for (const Block& block : blocks) sums[block.parameter] += block.squares;
+  std::copy(sums.begin(), sums.end(), args.squares);
 }
 
 }  // namespace wakesleep

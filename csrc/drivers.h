@@ -26,4 +26,6 @@ void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& arg
 
 void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers& workers);
 
+void run_optimiser_step(const Kernels& kernels, const OptimiserStep& args, Workers& workers);
+
 }  // namespace wakesleep

@@ -6,6 +6,7 @@
 #include "logistic.h"
 #include "nade_forward.h"
 #include "nade_gradient.h"
+#include "optimiser.h"
 
 namespace wakesleep {
 namespace {
@@ -103,6 +104,7 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     bernoulli_gradient_part,
     affine_scratch,
     affine_update,
+    move_parameter,
 };
 
 }  // namespace wakesleep

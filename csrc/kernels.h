@@ -118,6 +118,44 @@ struct AffineUpdate {
   float* moved;          // [samples, units], W after + b
 };
 
+// How every parameter moves, in a step of its optimiser.
+struct OptimiserRule {
+  bool adam;             // or damped momentum
+  float first_decay;     // of the mean of gradients, or of the momentum
+  float first_share;     // 1 - first_decay, rounded once
+  float second_decay;    // of the mean of their squares; from here to epsilon for Adam alone
+  float second_share;
+  float epsilon;
+  float gradient_scale;
+  float weight_decay;
+  float first_correction;  // Adam's, for means that started from zero
+  float second_correction;
+  float average_weight;  // of the new parameters in their moving average
+};
+
+// An array that a step reads and writes; both may be the same memory.
+struct Moved {
+  const float* before;
+  float* after;
+};
+
+struct Parameter {
+  int64_t count;
+  float rate;
+  const float* gradient;
+  Moved value;
+  Moved average;
+  Moved first;
+  Moved second;  // null without Adam
+};
+
+struct OptimiserStep {
+  OptimiserRule rule;
+  const Parameter* parameters;
+  int64_t count;
+  float* squares;  // [count]: each gradient's squares, summed
+};
+
 // Counters that give `count` random words: each gives one of the first half and one of the rest.
 constexpr int64_t words_half(int64_t count) { return (count + 1) / 2; }
 
@@ -156,6 +194,8 @@ struct Kernels {
   // Samples [first, last).
   int64_t (*affine_scratch)(int64_t parents);
   void (*affine_update)(const AffineUpdate&, int64_t first, int64_t last, float* scratch);
+  // Elements [first, last) of one parameter; the sum of their gradients' squares.
+  float (*move_parameter)(const OptimiserRule&, const Parameter&, int64_t first, int64_t last);
 };
 
 // The kernels of that name ("avx512", "avx2" or "baseline"), or the best for a null name;

@@ -171,6 +171,17 @@ inline Vec reciprocal(Vec value) {
 #endif
 }
 
+inline Vec square_root(Vec value) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_sqrt_ps((__m512)value);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_sqrt_ps((__m256)value);
+#else
+  for (int64_t lane = 0; lane < kLanes; ++lane) value[lane] = __builtin_sqrtf(value[lane]);
+  return value;
+#endif
+}
+
 // e^value where that is a normal number: for value in [-87.33, 88.7].
 inline Vec exponential(Vec value) {
   const Vec round = broadcast(0x1.8p23f);  // adding it leaves the nearest integer in the low bits

@@ -5,10 +5,14 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from tests.kernels.test_nade import logits_and_gradients, problem
 from wakesleep import kernels
+from wakesleep.architecture import build
 from wakesleep.numerics import logistic_noise
+from wakesleep.recipe import Recipe
+from wakesleep.training.optimisers import Moving, build_optimiser
 
 
 def digest():
@@ -25,10 +29,21 @@ def digest():
     )
     independent = (noise, bits, bits_log_prob, *back((bits, bits_log_prob)))
     moved = kernels.affine_update(c, x, drawn[0], W[:, :150])
-    results = (logits, *gradients, *drawn, *autoregressive, *independent, moved)
+    trained, norm = two_steps(build("sbn/sbn 100", 784, key=jax.random.key(5)))
+    results = (logits, *gradients, *drawn, *autoregressive, *independent, moved, trained, norm)
     names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
-    names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved"]
+    names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved", "trained", "norm"]
     return dict(zip(names, map(np.asarray, results), strict=True))
+
+
+def two_steps(model):
+    """Where the default recipe's optimiser leads, and the norm of p's gradient."""
+    optimiser = build_optimiser(Recipe())
+    moving, step = Moving(model, model, optimiser.init(model)), jax.jit(optimiser.move)
+    for number in range(2):
+        rate, count = jnp.asarray(0.01 / (number + 1)), jnp.asarray(number)
+        moving, norms = step(moving, moving.model, rate, count)
+    return ravel_pytree(moving)[0], norms.p
 
 
 if __name__ == "__main__":

@@ -252,6 +252,7 @@ void fuzz_affine_update(const Kernels& kernels, Workers& workers) {
 }
 
 #include "fuzz_bernoulli.h"
+#include "fuzz_optimiser.h"
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 200;
@@ -273,6 +274,7 @@ int main(int count, char** arguments) {
       fuzz_bernoulli_log_prob(*kernels, bits, workers);
       fuzz_bernoulli_sample(*kernels, bits, workers);
       fuzz_affine_update(*kernels, workers);
+      fuzz_optimiser_step(*kernels, workers);
       if (round == 0) fuzz_rare_words(*kernels, workers);
     }
     std::printf("%s: %d rounds right\n", name, rounds);

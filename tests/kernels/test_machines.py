@@ -42,10 +42,16 @@ def test_bits_do_not_depend_on_the_number_of_threads(tmp_path, threads):
 
 
 @needs_native
-@pytest.mark.parametrize("kernels", ["avx512", "avx2", "baseline", "reference"])
-def test_instruction_sets_agree(tmp_path, kernels):
-    elsewhere = digest_elsewhere(tmp_path, WAKESLEEP_KERNELS=kernels)
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(("WAKESLEEP_INSTRUCTION_SET", name) for name in native.INSTRUCTION_SETS),
+        ("WAKESLEEP_KERNELS", "reference"),
+    ],
+)
+def test_instruction_sets_agree(tmp_path, variable, value):
+    elsewhere = digest_elsewhere(tmp_path, **{variable: value})
     if elsewhere is None:
-        pytest.skip(f"this processor has no {kernels} instructions")
+        pytest.skip(f"this processor has no {value} instructions")
     for name, here in digest().items():
         oracle.assert_round_off(elsewhere[name], here)

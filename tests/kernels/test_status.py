@@ -8,7 +8,8 @@ from wakesleep.kernels import native
 
 
 @pytest.fixture(autouse=True)
-def fresh_status():
+def fresh_status(monkeypatch):
+    monkeypatch.delenv("WAKESLEEP_INSTRUCTION_SET", raising=False)
     native.status.cache_clear()
     yield
     native.status.cache_clear()
@@ -29,18 +30,33 @@ def test_reference_without_the_library_says_why(monkeypatch):
     assert "C++17 compiler" in reason
 
 
-@pytest.mark.parametrize("wanted", ["native", "baseline"])
-def test_asking_for_a_library_that_is_not_there(monkeypatch, wanted):
-    monkeypatch.setenv("WAKESLEEP_KERNELS", wanted)
+@pytest.mark.parametrize(
+    "asked", ["WAKESLEEP_KERNELS=native", "WAKESLEEP_INSTRUCTION_SET=baseline"]
+)
+def test_asking_for_a_library_that_is_not_there(monkeypatch, asked):
+    monkeypatch.setenv(*asked.split("="))
     monkeypatch.setattr(native, "LIBRARY", "_not_there.so")
-    with pytest.raises(UsageError, match=f"WAKESLEEP_KERNELS={wanted}, but there are no compiled"):
+    with pytest.raises(UsageError, match=f"{asked}, but there are no compiled"):
         native.status()
 
 
-def test_a_value_that_means_nothing(monkeypatch):
-    monkeypatch.setenv("WAKESLEEP_KERNELS", "fast")
-    with pytest.raises(UsageError, match="WAKESLEEP_KERNELS=fast is none of native, reference"):
+@pytest.mark.parametrize(
+    ("variable", "valid"),
+    [
+        ("WAKESLEEP_KERNELS", "native, reference"),
+        ("WAKESLEEP_INSTRUCTION_SET", "avx512, avx2, baseline"),
+    ],
+)
+def test_a_value_that_means_nothing(monkeypatch, variable, valid):
+    monkeypatch.setenv(variable, "fast")
+    with pytest.raises(UsageError, match=f"{variable}=fast is none of {valid}$"):
         native.status()
+
+
+@pytest.mark.skipif(native.status().in_use != "native", reason="needs the compiled kernels")
+def test_an_instruction_set_on_request(monkeypatch):
+    monkeypatch.setenv("WAKESLEEP_INSTRUCTION_SET", "baseline")
+    assert native.status() == ("native", "compiled kernels, baseline instructions")
 
 
 def test_other_types_than_float32_go_to_the_reference():

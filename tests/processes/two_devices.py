@@ -16,6 +16,7 @@ from wakesleep.estimators import OrderAgnostic, Reweighted
 from wakesleep.inference.rows import as_stored
 from wakesleep.shares import AXIS
 from wakesleep.training.loop import StepConfig, StepInputs, TrainState, run_steps
+from wakesleep.training.optimisers import Optimiser
 
 STEPS, BATCH, UNITS, ROWS = 3, 8, 7, 30
 
@@ -56,7 +57,7 @@ def outcomes(name):
         jnp.asarray(0),
     )
     for mesh in (None, Mesh(np.array(jax.devices()), (AXIS,))):
-        config = StepConfig(as_stored, estimator, optimiser, 0.5, mesh)
+        config = StepConfig(as_stored, estimator, Optimiser(optimiser, 0.5), mesh)
         yield run_steps(start, inputs, jnp.asarray(STEPS), config)
     yield start
 

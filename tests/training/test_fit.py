@@ -4,10 +4,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
-from tests.oracle import flat
 from tests.test_importance import machine_with_exact_posterior
 from wakesleep.architecture import build
 from wakesleep.data import PackedBits, load_dataset
@@ -18,7 +16,6 @@ from wakesleep.recipe import Recipe
 from wakesleep.training import DivergenceError, fit
 from wakesleep.training.batches import Batches
 from wakesleep.training.events import EpochDone, Finished, Interrupted, Started, Stepped
-from wakesleep.training.optimisers import MOMENTUM, build_optimiser
 from wakesleep.training.schedule import learning_rates
 from wakesleep.training.validation_score import ValidationScore
 
@@ -204,21 +201,6 @@ def test_learning_rates_follow_the_recipe():
     np.testing.assert_allclose(rates, expected, rtol=1e-5)
     divided = Recipe(epochs=10, learning_rate=0.1, schedule="constant", rate_divisor=1.005)
     np.testing.assert_allclose(learning_rates(divided, 7, 3), 0.1 / 1.005**7, rtol=1e-6)
-
-
-def test_sgd_is_the_paper_s_damped_momentum_on_the_summed_objective(model):
-    phase = Recipe(optimiser="sgd", batch_size=25)
-    optimiser = build_optimiser(phase)
-    state, moved, buffer = optimiser.init(model), model, np.zeros(flat(model).shape)
-    expected = flat(model)
-    for step in range(4):
-        gradient = jax.tree.map(lambda leaf, s=step: jnp.full_like(leaf, 0.1 * (s + 1)), model)
-        rate = jnp.asarray(0.001 / (step + 1))
-        updates, state = optimiser.update(gradient, state, moved, learning_rate=rate)
-        moved = optax.apply_updates(moved, updates)
-        buffer = MOMENTUM * buffer + (1 - MOMENTUM) * float(rate) * 25 * flat(gradient)
-        expected = expected - buffer
-    np.testing.assert_allclose(flat(moved), expected, rtol=1e-4, atol=1e-6)
 
 
 def test_p_and_q_have_learning_rates_of_their_own(model, bars):

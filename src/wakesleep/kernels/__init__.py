@@ -1,7 +1,8 @@
-"""The hot loops: the autoregressive layers' sequential ones and those over independent bits.
+"""The hot loops: the autoregressive layers', those over independent bits, an optimiser's step.
 
 Each is there twice: compiled for CPUs (`csrc/`) and in pure JAX, for other devices and as the
-definition the compiled one is held to. `status()` tells which is in use.
+definition the compiled one is held to (an optimiser's step: as Optax's chain, in
+`wakesleep.training.optimisers`). `status()` tells which is in use.
 """
 
 from wakesleep.kernels.affine import affine_update

@@ -15,6 +15,9 @@ from jax import Array
 from wakesleep.errors import UsageError
 
 VARIABLE = "WAKESLEEP_KERNELS"
+"""`native` or `reference`: which kernels to use."""
+INSTRUCTIONS_VARIABLE = "WAKESLEEP_INSTRUCTION_SET"
+"""What the native ones may use of the processor, instead of the best it has."""
 LIBRARY = "wakesleep/kernels/_native.so"
 INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
 _TARGETS = (
@@ -27,6 +30,7 @@ _TARGETS = (
     "bernoulli_log_prob",
     "bernoulli_gradient",
     "affine_update",
+    "optimiser_step",
 )
 
 
@@ -41,22 +45,33 @@ class Status(NamedTuple):
 def status() -> Status:
     """Which kernels are in use ("native" or "reference"), and why; loads them if they are.
 
-    `WAKESLEEP_KERNELS` may be `native`, `reference`, or the name of an instruction set to use
-    instead of the best one. It is read once.
+    `WAKESLEEP_KERNELS` may be `native` or `reference`; `WAKESLEEP_INSTRUCTION_SET` names an
+    instruction set for the native ones. Both are read once.
     """
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted not in ("", "native", "reference", *INSTRUCTION_SETS):
-        choices = ", ".join(("native", "reference", *INSTRUCTION_SETS))
-        raise UsageError(f"{VARIABLE}={wanted} is none of {choices}")
+    wanted = _environment(VARIABLE, ("native", "reference"))
+    instruction_set = _environment(INSTRUCTIONS_VARIABLE, INSTRUCTION_SETS)
     if wanted == "reference":
         return Status("reference", f"{VARIABLE}=reference asks for the pure-JAX kernels")
     try:
-        instruction_set = _load("" if wanted == "native" else wanted)
+        chosen = _load(instruction_set)
     except OSError as error:
-        if wanted:
-            raise UsageError(f"{VARIABLE}={wanted}, but {error}") from error
+        if asked := _asked(wanted, instruction_set):
+            raise UsageError(f"{asked}, but {error}") from error
         return Status("reference", str(error))
-    return Status("native", f"compiled kernels, {instruction_set} instructions")
+    return Status("native", f"compiled kernels, {chosen} instructions")
+
+
+def _environment(variable: str, choices: Sequence[str]) -> str:
+    value = os.environ.get(variable, "")
+    if value and value not in choices:
+        raise UsageError(f"{variable}={value} is none of {', '.join(choices)}")
+    return value
+
+
+def _asked(wanted: str, instruction_set: str) -> str:
+    if instruction_set:
+        return f"{INSTRUCTIONS_VARIABLE}={instruction_set}"
+    return f"{VARIABLE}={wanted}" if wanted else ""
 
 
 def _find() -> Path:
@@ -78,7 +93,8 @@ def _load(instruction_set: str) -> str:
     chosen = library.wakesleep_select(instruction_set.encode())
     if chosen is None:
         raise UsageError(
-            f"{VARIABLE}={instruction_set}, but this processor or build has no such instructions"
+            f"{INSTRUCTIONS_VARIABLE}={instruction_set}, but this processor or build has no such "
+            f"instructions"
         )
     for target in _TARGETS:
         symbol = getattr(library, f"wakesleep_{target}", None)

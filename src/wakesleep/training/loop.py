@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int, Key, PyTree
@@ -14,7 +13,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from wakesleep import shares
 from wakesleep.estimators import Batch, Estimator, Info, Step, summarise
 from wakesleep.inference.rows import Decoder
-from wakesleep.models.base import LatentModel, by_network
+from wakesleep.models.base import LatentModel
+from wakesleep.training.optimisers import Moving, Optimiser
 
 
 class TrainState(NamedTuple):
@@ -49,15 +49,13 @@ class StepConfig(NamedTuple):
     Attributes:
         decode: stored rows to examples.
         estimator: examples to gradients.
-        optimiser: gradients to updates.
-        average: of the moving average's decay; 0 for none.
+        optimiser: gradients to parameters and their averages.
         mesh: of the processes that share out each minibatch; None for one process.
     """
 
     decode: Decoder
     estimator: Estimator
-    optimiser: optax.GradientTransformationExtraArgs
-    average: float | int
+    optimiser: Optimiser
     mesh: Mesh | None = None
 
 
@@ -183,24 +181,7 @@ def _step(
     state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
 ) -> tuple[TrainState, Metrics]:
     gradients, estimator, info = _gradients_at(state, inputs, i, config)
-    updates, optimiser = config.optimiser.update(
-        gradients,
-        state.optimiser,
-        eqx.filter(state.model, eqx.is_inexact_array),
-        learning_rate=inputs.rates[i],
-    )
-    model = eqx.apply_updates(state.model, updates)
-    averaged = _move_average(state, model, config.average) if config.average else model
-    norm_p, norm_q = map(optax.tree.norm, by_network(state.model, gradients))
-    moved = TrainState(model, averaged, optimiser, state.step + 1, estimator)
-    return moved, Metrics(info, norm_p, norm_q)
-
-
-def _move_average(state: TrainState, model: LatentModel, decay: float | int) -> LatentModel:
-    """An exponential average whose memory grows with the run, so that the start is forgotten."""
-    weight = jnp.maximum(1 - decay, 1 / (1 + 0.1 * state.step))
-
-    def moved(average: Array, raw: Array) -> Array:
-        return average + weight * (raw - average) if eqx.is_inexact_array(raw) else raw
-
-    return jax.tree.map(moved, state.average, model)
+    moving = Moving(state.model, state.average, state.optimiser)
+    moving, norms = config.optimiser.move(moving, gradients, inputs.rates[i], state.step)
+    moved = TrainState(*moving, state.step + 1, estimator)
+    return moved, Metrics(info, norms.p, norms.q)

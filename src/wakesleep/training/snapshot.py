@@ -91,7 +91,7 @@ def validation_key(seed: int) -> Key[Array, ""]:
 @functools.lru_cache(maxsize=8)
 def step_config(phase: Recipe, decode: Decoder, mesh: Mesh | None = None) -> StepConfig:
     """How a phase takes a step; the same object each time, so that it is compiled once."""
-    return StepConfig(decode, phase.estimator, build_optimiser(phase), phase.average, mesh)
+    return StepConfig(decode, phase.estimator, build_optimiser(phase), mesh)
 
 
 def first_arrays(model: LatentModel, recipe: Recipe, rows: Table, seed: int) -> Arrays:
@@ -115,7 +115,7 @@ def phase_arrays(
 
 def start_optimiser(model: LatentModel, phase: Recipe) -> PyTree:
     """Optax's state at a phase's start."""
-    return build_optimiser(phase).init(eqx.filter(model, eqx.is_inexact_array))
+    return build_optimiser(phase).init(model)
 
 
 def start_estimator(model: LatentModel, phase: Recipe, rows: int, seed: int, number: int) -> PyTree:
