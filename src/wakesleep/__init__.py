@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wakesleep.inference.mixing import mix as mix
     from wakesleep.inference.normaliser import Normaliser as Normaliser
     from wakesleep.inference.normaliser import log_normaliser as log_normaliser
-    from wakesleep.inference.sampling import sample as sample
+    from wakesleep.inference.sample_rows import sample as sample
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
     from wakesleep.models import FunctionModel as FunctionModel
@@ -57,7 +57,7 @@ _HOMES = {
     "wakesleep.inference.imputation": ("Imputation", "impute"),
     "wakesleep.inference.mixing": ("mix",),
     "wakesleep.inference.normaliser": ("Normaliser", "log_normaliser"),
-    "wakesleep.inference.sampling": ("sample",),
+    "wakesleep.inference.sample_rows": ("sample",),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.models": (
         "FunctionModel",

@@ -84,7 +84,7 @@ class Sample:
         import jax
 
         from wakesleep.cli.progress_bars import working
-        from wakesleep.inference.sampling import frame_given
+        from wakesleep.inference.sample_rows import frame_given
         from wakesleep.models import TableModel
 
         if run.schema is None or out.suffix == ".npy":

@@ -12,7 +12,7 @@ from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import ENOUGH, impute
 from wakesleep.inference.imputed_table import HOW, impute_read
-from wakesleep.inference.sampling import UNRELIABLE, frame_given
+from wakesleep.inference.sample_rows import UNRELIABLE, frame_given
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
 from wakesleep.models import TableModel, sample_bits

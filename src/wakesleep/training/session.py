@@ -152,10 +152,8 @@ class _Session:
         should_stop: Callable[[], bool],
         team: Team = ALONE,
     ):
-        self.data = data
-        self.recipe = recipe
+        self.data, self.recipe, self.seed = data, recipe, seed
         self.phases = recipe.expand()
-        self.seed = seed
         self.observers = observers
         self.should_stop = lambda: team.any(should_stop())
         self.team, self.compiled = team, False
