@@ -12,24 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.tables.encoding import Encoding
 from benchmarks.tables.job import Job
-from benchmarks.tables.ours import Training, fit_ours
+from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
+from benchmarks.tables.sources import MIXED
 
 METHODS = ("ours", "one-hot columns", "PCA")
-TABLES = (
-    "titanic",
-    "chile",
-    "wine",
-    "breast_cancer",
-    "biopsy",
-    "diamonds",
-    "pbc",
-    "survey",
-    "hdma",
-    "housing",
-    "cars",
-    "anes96",
-)
+TABLES = (*MIXED, "breast_cancer")
 EXPLAINED = 0.95
 """Of the variance, by as many principal components as that takes."""
 
@@ -40,8 +28,7 @@ def measure(job: Job) -> Values:
     known = inputs.known
     labels = [part[job.target].astype(str).to_numpy() for part in (split.known, split.test)]
     if job.method == "ours":
-        how = Training(job.minutes, job.number, latents=True)
-        ours = fit_ours(inputs.train, inputs.valid, how)
+        ours = fit_job(job, inputs.train, inputs.valid, latents=True)
         tables = [ours.features(known), ours.features(inputs.test)]
     else:
         encoding = Encoding.of(known)

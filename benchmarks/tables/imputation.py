@@ -16,24 +16,13 @@ from sklearn.impute import IterativeImputer, KNNImputer
 from benchmarks.tables.encoding import Encoding, is_numeric
 from benchmarks.tables.job import Job
 from benchmarks.tables.miceforest_peer import impute_with_miceforest
-from benchmarks.tables.ours import Training, fit_ours
+from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
+from benchmarks.tables.sources import MIXED
 from benchmarks.tables.splits import Split
 
 METHODS = ("ours", "most frequent or median", "KNNImputer", "IterativeImputer", "miceforest")
-TABLES = (
-    "titanic",
-    "chile",
-    "wine",
-    "biopsy",
-    "diamonds",
-    "pbc",
-    "survey",
-    "hdma",
-    "housing",
-    "cars",
-    "anes96",
-)
+TABLES = MIXED
 REMOVED = 0.2
 
 
@@ -42,7 +31,7 @@ def measure(job: Job) -> Values:
     split = job.split()
     gaps = Split(*(remove_cells(part, [job.number, i]) for i, part in enumerate(split)))
     if job.method == "ours":
-        ours = fit_ours(gaps.train, gaps.valid, Training(job.minutes, job.number))
+        ours = fit_job(job, gaps.train, gaps.valid)
         return judge(split.test, gaps.test, ours.impute(gaps.test), like=job.frame) | ours.about
     return judge(split.test, gaps.test, _impute(job, gaps), like=job.frame)
 

@@ -11,9 +11,11 @@ from sklearn.mixture import GaussianMixture
 
 from benchmarks.tables.job import Job, NotApplicableError
 from benchmarks.tables.mixture import fit_mixture
-from benchmarks.tables.ours import Training, fit_ours
+from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
+from benchmarks.tables.sources import MIXED
 from benchmarks.tables.spflow_peer import spflow_log_prob
+from benchmarks.tables.splits import Split
 from wakesleep.schema import (
     Encoded,
     IndependentColumns,
@@ -26,24 +28,9 @@ from wakesleep.schema import (
 )
 
 METHODS = ("ours", "independent columns", "mixture", "GaussianMixture", "SPFlow")
-TABLES = (
-    "titanic",
-    "chile-encoded",
-    "chile",
-    "wine",
-    "breast_cancer",
-    "iris",
-    "biopsy",
-    "diamonds",
-    "pbc",
-    "survey",
-    "hdma",
-    "housing",
-    "cars",
-    "anes96",
-)
 DENSITIES = ("wine", "breast_cancer", "iris")
 """Without their class these are numbers alone; without atoms they have densities everywhere."""
+TABLES = tuple(dict.fromkeys((*MIXED, "chile-encoded", *DENSITIES)))
 COMPONENTS = (1, 2, 3, 5, 8, 12)
 DRAWS = 30
 """Points in the unit step of whole numbers over which a density is averaged to a probability."""
@@ -55,10 +42,9 @@ def measure(job: Job) -> Values:
     if not atoms:
         split = split.without(job.target)
     if job.method == "ours":
-        ours = fit_ours(split.train, split.valid, Training(job.minutes, job.number, atoms=atoms))
+        ours = fit_job(job, split.train, split.valid, atoms=atoms)
         return {"log-likelihood": float(ours.score(split.test).mean()), **ours.about}
-    schema = infer_schema(split.train, options=SchemaOptions(atoms=atoms, within="uniform"))
-    parts = tuple(encode(schema, part) for part in split)
+    schema, parts = encoded_parts(split, atoms=atoms)
     if job.method == "independent columns":
         columns = IndependentColumns.fit(parts[0].codes, schema.states)
         scores = columns.log_prob(parts[2].codes) + schema.log_measure(parts[2]).sum(axis=1)
@@ -71,6 +57,12 @@ def measure(job: Job) -> Values:
     if job.method == "SPFlow":
         return {"log-likelihood": float(spflow_log_prob(schema, parts, job.number).mean())}
     return gaussian_mixture(schema, parts, job.number)
+
+
+def encoded_parts(split: Split, *, atoms: bool = True) -> tuple[Schema, tuple[Encoded, ...]]:
+    """The schema of the training rows, as peers take it, and the three parts by it."""
+    schema = infer_schema(split.train, options=SchemaOptions(atoms=atoms, within="uniform"))
+    return schema, tuple(encode(schema, part) for part in split)
 
 
 def encode(schema: Schema, frame: pd.DataFrame) -> Encoded:

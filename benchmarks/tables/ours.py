@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 import wakesleep as ws
+from benchmarks.tables.job import Job
 from wakesleep.data.people_tables import packed
 from wakesleep.inference.imputed_table import impute_read
 from wakesleep.inference.posterior import infer_rows
@@ -90,6 +91,11 @@ class Training:
     seed: int
     latents: bool = False
     atoms: bool = True
+
+
+def fit_job(job: Job, train: pd.DataFrame, valid: pd.DataFrame, **how: bool) -> Ours:
+    """What a job asks for; `how` are `latents` and `atoms` of `Training`."""
+    return fit_ours(train, valid, Training(job.minutes, job.number, **how))
 
 
 def fit_ours(train: pd.DataFrame, valid: pd.DataFrame, how: Training) -> Ours:

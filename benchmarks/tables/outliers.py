@@ -12,7 +12,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from benchmarks.tables.encoding import Encoding
 from benchmarks.tables.job import Job
-from benchmarks.tables.ours import Training, fit_ours
+from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
 from benchmarks.tables.splits import split_rows
 
@@ -54,7 +54,7 @@ def _oddity(job: Job, train: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
     """Larger for odder rows. Of our training rows an eighth is for validation, outliers and all."""
     if job.method == "ours":
         cut = len(train) * 7 // 8
-        ours = fit_ours(train[:cut], train[cut:], Training(job.minutes, job.number))
+        ours = fit_job(job, train[:cut], train[cut:])
         return -ours.score(test)
     encoding = Encoding.of(train)
     model = (

@@ -165,3 +165,18 @@ _SOURCES = (
     ),
 )
 SOURCES = {source.name: source for source in _SOURCES}
+
+MIXED = (
+    "titanic",
+    "chile",
+    "wine",
+    "biopsy",
+    "diamonds",
+    "pbc",
+    "survey",
+    "hdma",
+    "housing",
+    "cars",
+    "anes96",
+)
+"""Those with levels and numbers that most parts measure."""

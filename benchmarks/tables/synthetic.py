@@ -18,27 +18,15 @@ from benchmarks.tables.ctgan_peer import sample_ctgan
 from benchmarks.tables.encoding import for_trees, is_numeric
 from benchmarks.tables.features import class_auc
 from benchmarks.tables.job import Job
-from benchmarks.tables.likelihood import encode
+from benchmarks.tables.likelihood import encoded_parts
 from benchmarks.tables.mixture import fit_mixture, sample_frame
-from benchmarks.tables.ours import Training, fit_ours
+from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
+from benchmarks.tables.sources import MIXED
 from benchmarks.tables.splits import Split
-from wakesleep.schema import SchemaOptions, infer_schema
 
 METHODS = ("ours", "real rows", "independent columns", "mixture", "CTGAN", "TVAE")
-TABLES = (
-    "titanic",
-    "chile",
-    "wine",
-    "biopsy",
-    "diamonds",
-    "pbc",
-    "survey",
-    "hdma",
-    "housing",
-    "cars",
-    "anes96",
-)
+TABLES = MIXED
 
 
 def measure(job: Job) -> Values:
@@ -86,7 +74,7 @@ def learned(drawn: pd.DataFrame, real: pd.DataFrame, like: pd.DataFrame, target:
 def _draw(job: Job, split: Split, count: int) -> pd.DataFrame:
     rng = np.random.default_rng([19, job.number])
     if job.method == "ours":
-        ours = fit_ours(split.train, split.valid, Training(job.minutes, job.number))
+        ours = fit_job(job, split.train, split.valid)
         drawn = ours.sample(count, like=split.train)
     elif job.method == "independent columns":
         columns = {
@@ -95,9 +83,8 @@ def _draw(job: Job, split: Split, count: int) -> pd.DataFrame:
         }
         drawn = pd.DataFrame(columns)
     elif job.method == "mixture":
-        schema = infer_schema(split.train, options=SchemaOptions(within="uniform"))
-        train, valid = (encode(schema, part) for part in split[:2])
-        fitted = fit_mixture(schema, train, valid, job.number)
+        schema, parts = encoded_parts(split)
+        fitted = fit_mixture(schema, *parts[:2], job.number)
         drawn = sample_frame(fitted, count, split.train, job.number)
     else:
         drawn = sample_ctgan(job.method, split.known, count, job.number)

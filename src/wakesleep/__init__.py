@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wakesleep.inference.mixing import mix as mix
     from wakesleep.inference.normaliser import Normaliser as Normaliser
     from wakesleep.inference.normaliser import log_normaliser as log_normaliser
+    from wakesleep.inference.sampling import sample as sample
     from wakesleep.layers import LAYERS as LAYERS
     from wakesleep.layers import Layer as Layer
     from wakesleep.models import FunctionModel as FunctionModel
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from wakesleep.models import LatentModel as LatentModel
     from wakesleep.models import Mixture as Mixture
     from wakesleep.models import TableModel as TableModel
-    from wakesleep.models import sample as sample
     from wakesleep.pretrained import load_pretrained as load_pretrained
     from wakesleep.runs.loading import load_run as load_run
     from wakesleep.runs.start import RunOptions as RunOptions
@@ -57,6 +57,7 @@ _HOMES = {
     "wakesleep.inference.imputation": ("Imputation", "impute"),
     "wakesleep.inference.mixing": ("mix",),
     "wakesleep.inference.normaliser": ("Normaliser", "log_normaliser"),
+    "wakesleep.inference.sampling": ("sample",),
     "wakesleep.layers": ("LAYERS", "Layer"),
     "wakesleep.models": (
         "FunctionModel",
@@ -64,7 +65,6 @@ _HOMES = {
         "LatentModel",
         "Mixture",
         "TableModel",
-        "sample",
     ),
     "wakesleep.pretrained": ("load_pretrained",),
     "wakesleep.runs.loading": ("load_run",),

@@ -51,6 +51,9 @@ class Recipe:
     """That of q."""
     weight_decay: Annotated[float, Number()] = 0.01
     """Decoupled weight decay, per unit of learning rate."""
+    smoothing: Annotated[float | int, Number()] = 0.0
+    """For tables: every pass moves the numbers of its rows by noise, so many times as wide as is
+    usual for as many rows; 0 for none."""
     clip: Annotated[float, Number()] = 0.0
     """Gradients are scaled down to this global norm; 0 for no limit."""
     average: Annotated[float, Fraction()] = 0.998

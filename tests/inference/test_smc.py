@@ -14,7 +14,7 @@ from wakesleep.evaluation.adaptive import FEWEST_RUNS
 from wakesleep.importance import log_weights
 from wakesleep.inference import smc
 from wakesleep.inference.smc import RUN_SAMPLES, Ends, Particles, smc_log_weights
-from wakesleep.models import sample
+from wakesleep.models import sample_bits
 
 PLACE = jnp.zeros(2, jnp.int32)
 
@@ -90,7 +90,7 @@ def machine_with_a_bad_q():
 
 
 def rows(n, seed=4):
-    return sample(machine_with_a_bad_q(), n, key=jax.random.key(seed))
+    return sample_bits(machine_with_a_bad_q(), n, key=jax.random.key(seed))
 
 
 def test_where_q_is_bad_a_tolerance_brings_the_exact_answer_with_fewer_samples(key):

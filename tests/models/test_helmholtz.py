@@ -6,7 +6,7 @@ import pytest
 from tests.machines import FEATURES, SMALL, small_machine
 from tests.oracle import all_bits, all_latents, exact_log_joint, exact_log_q
 from wakesleep.architecture import build
-from wakesleep.models import HelmholtzMachine, sample
+from wakesleep.models import HelmholtzMachine, sample_bits
 
 
 @pytest.fixture(params=SMALL)
@@ -96,7 +96,7 @@ def test_visible_mean_sets_the_odds_of_an_independent_start(key):
 
 def test_sample_gives_bits_as_uint8(key):
     machine = small_machine("sbn/sbn 2")
-    x = sample(machine, 10, key=key)
+    x = sample_bits(machine, 10, key=key)
     assert x.shape == (10, FEATURES)
     assert x.dtype == np.uint8
     assert set(np.unique(x)) <= {0, 1}

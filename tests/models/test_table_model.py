@@ -63,6 +63,17 @@ def test_samples_and_imputations_are_frames(result):
         ws.impute(result.table_model, FRAME, np.zeros((36, 2), bool), key=0)
 
 
+def test_samples_under_conditions_keep_them_and_are_frames_like_the_others(result):
+    table, polars = result.table_model, pl.from_pandas(FRAME)
+    for given in ("answer=yes,size=-0.5..0.5", {"answer": "yes", "size": (-0.5, 0.5)}):
+        drawn = ws.sample(table, 4, key=0, like=polars, given=given)
+        assert isinstance(drawn, pl.DataFrame)
+        assert set(drawn["answer"]) == {"yes"}
+        assert drawn["size"].is_between(-0.5, 0.5).all()
+    with pytest.raises(ws.UsageError, match="names columns of a table"):
+        ws.sample(table.model, 2, key=0, given="answer=yes")
+
+
 def test_bits_have_no_table_model():
     data = ws.load_dataset("bars", size=2, train=20, valid=0, test=0)
     result = ws.fit("sbn/sbn 2", data, ws.Recipe(epochs=1), progress=False)

@@ -150,7 +150,7 @@ def test_bins_that_were_asked_for_stay():
     exact = placed(rows, {"x": {"kind": "numeric", "bins": 9}})
     assert exact.states[0] == 9
     assert exact.within is not None
-    even = infer_schema(rows)
+    even = infer_schema(rows, options=SchemaOptions(within="uniform"))
     assert even.within is None
     assert even.states[0] > placed(rows).states[0]
 

@@ -55,7 +55,7 @@ class Sample:
         import jax
 
         from wakesleep.cli.progress_bars import working
-        from wakesleep.models import sample, sample_means
+        from wakesleep.models import sample_bits, sample_means
         from wakesleep.runs.loading import load_run
 
         if self.count < 1:
@@ -67,7 +67,7 @@ class Sample:
         check_new(out, overwrite=self.overwrite)
         if self.given is not None:
             return self._sample_given(run, out)
-        draw = sample_means if self.probabilities else sample
+        draw = sample_means if self.probabilities else sample_bits
         with working("drawing"):
             x = draw(run.machine, self.count, key=jax.random.key(self.seed))
         if run.schema is not None and named:
@@ -84,21 +84,17 @@ class Sample:
         import jax
 
         from wakesleep.cli.progress_bars import working
-        from wakesleep.inference.given import sample_given
-        from wakesleep.schema import allowed_states, decode_given, parse_given
+        from wakesleep.inference.sampling import frame_given
+        from wakesleep.models import TableModel
 
         if run.schema is None or out.suffix == ".npy":
             raise UsageError("--given is for tables with names, written to a table such as new.csv")
-        conditions = parse_given(run.schema, self.given or "")
+        table, keys = TableModel(run.machine, run.schema), (jax.random.key(self.seed), self.seed)
         with working("drawing"):
-            drawn = sample_given(
-                run.machine,
-                allowed_states(conditions),
-                self.count,
-                self.samples,
-                key=jax.random.key(self.seed),
+            frame, drawn = frame_given(
+                table, self.count, self.given or "", keys=keys, samples=self.samples
             )
-        write_result(decode_given(run.schema, drawn.draws, self.seed, conditions), out)
+        write_result(frame, out)
         share = math.exp(drawn.log_probability)
         print(
             f"wrote {self.count} rows to {out}; the conditions hold in {share:.2%} of the model's "

@@ -61,4 +61,5 @@ def _split(table: TableRows, train: npt.NDArray[np.intp], valid: npt.NDArray[np.
         log_measure=table.log_measure | {"train": measure[train], "valid": measure[valid]},
         numbers=table.numbers | {"train": numbers[train], "valid": numbers[valid]},
         digests=table.digests | {"valid": table.digests["train"]},
+        smoothing=None if table.smoothing is None else table.smoothing.take(train),
     )

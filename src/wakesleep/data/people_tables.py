@@ -29,6 +29,7 @@ from wakesleep.schema import (
     read_frame,
     without_unseen,
 )
+from wakesleep.schema.smoothing import Smoothing
 
 READING = ("delimiter", "header", "encoding", "missing_markers")
 """Settings that say how a file is read; all others are of the schema."""
@@ -91,6 +92,7 @@ def encode_splits(
         schema.log_measure(encoded["train"]).sum(axis=0) / seen,
         {name: frame.select(_there(schema, frame)).digest() for name, frame in frames.items()},
         tuple(notes),
+        smoothing=Smoothing.of(schema, encoded["train"]),
     )
     return tables, about
 

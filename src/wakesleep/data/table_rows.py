@@ -10,6 +10,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     # Loaded by those who have tables: `--help` does not wait for it.
     from wakesleep.schema import Frame, Schema
+    from wakesleep.schema.smoothing import Smoothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class TableRows:
         notes: what a person should know of the rows that were held out.
         read_again: gives the whole table that a split's rows came from, as it was read; None
             where the bits say all there is.
+        smoothing: moves the training rows' numbers a little; None where there are none to move.
     """
 
     schema: "Schema"
@@ -38,6 +40,7 @@ class TableRows:
     raw_digests: dict[str, str]
     notes: tuple[str, ...] = ()
     read_again: "Callable[[str], Frame] | None" = None
+    smoothing: "Smoothing | None" = None
 
     def __repr__(self) -> str:
         return f"TableRows({self.schema!r})"

@@ -5,7 +5,7 @@ from wakesleep.models.bit_model import BitModel, Visible
 from wakesleep.models.eonade import EoNADE
 from wakesleep.models.eonade_spec import EoNADESpec
 from wakesleep.models.function_model import FunctionModel
-from wakesleep.models.generation import sample, sample_means
+from wakesleep.models.generation import sample_bits, sample_means
 from wakesleep.models.helmholtz import HelmholtzMachine, Latents
 from wakesleep.models.masked import Masked
 from wakesleep.models.mixture import Mixture
@@ -25,6 +25,6 @@ __all__ = [
     "TableModel",
     "Visible",
     "by_network",
-    "sample",
+    "sample_bits",
     "sample_means",
 ]

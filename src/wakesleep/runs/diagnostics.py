@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wakesleep.data import Dataset
 from wakesleep.data.hidden_halves import hidden_half
 from wakesleep.inference.imputation import impute
-from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, sample, sample_means
+from wakesleep.models import BitModel, EoNADE, HelmholtzMachine, sample_bits, sample_means
 from wakesleep.runs.config import FUNCTION
 from wakesleep.runs.fields import generative_fields, inference_fields, strongest
 from wakesleep.runs.folder import RunFolder
@@ -86,7 +86,7 @@ def make_diagnostics(model: BitModel, data: Dataset) -> Diagnostics:
     key = jax.random.key(0)
     arrays: Named = {
         "train": data.train[:SHOWN],
-        "samples": sample(model, SHOWN, key=key),
+        "samples": sample_bits(model, SHOWN, key=key),
         "probabilities": sample_means(model, SHOWN, key=key),
     }
     if isinstance(model, HelmholtzMachine) and model.latent_sizes:

@@ -12,7 +12,7 @@ from wakesleep.atomic import write_atomically
 from wakesleep.data import Dataset
 from wakesleep.errors import DataError
 from wakesleep.inference.surprise import cell_log_probs
-from wakesleep.models import BitModel, sample
+from wakesleep.models import BitModel, sample_bits
 from wakesleep.runs.association import association, coarse
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run
@@ -98,7 +98,7 @@ def write_table_numbers(
 def make_table_numbers(model: BitModel, data: Dataset, yardstick: Yardstick) -> Numbers:
     """How columns are predicted, marginals, associations, odd rows, gaps and copies."""
     assert data.schema is not None
-    bits = sample(model, SAMPLES, key=jax.random.key(SEED))
+    bits = sample_bits(model, SAMPLES, key=jax.random.key(SEED))
     train = row_codes(fixed_rows(data.train), data.schema)
     table = _Table(model, data, data.schema, train, data.schema.codes(bits))
     predicted = _predicted(table, yardstick)

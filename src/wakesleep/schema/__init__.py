@@ -6,6 +6,7 @@
 
 from wakesleep.schema.certainty import with_certainty as with_certainty
 from wakesleep.schema.column_conditions import ColumnCondition as ColumnCondition
+from wakesleep.schema.column_conditions import Given as Given
 from wakesleep.schema.column_conditions import allowed_states as allowed_states
 from wakesleep.schema.column_conditions import decode_given as decode_given
 from wakesleep.schema.column_conditions import parse_given as parse_given
@@ -13,6 +14,7 @@ from wakesleep.schema.columns import Column as Column
 from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn
 from wakesleep.schema.encoded import Encoded as Encoded
+from wakesleep.schema.encoded import bits_of as bits_of
 from wakesleep.schema.encoded import codes_of as codes_of
 from wakesleep.schema.frame import Cells as Cells
 from wakesleep.schema.frame import Frame as Frame

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from wakesleep.errors import UsageError
 from wakesleep.schema import temporal
 from wakesleep.schema.bin_ranges import Range, draw_within, shares
-from wakesleep.schema.frame import Frame, listed, quoted
+from wakesleep.schema.frame import Cells, Frame, listed, quoted
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.schema import Schema
@@ -65,17 +65,20 @@ def decode_given(
     schema: Schema, bits: npt.ArrayLike, rng: int, conditions: Sequence[ColumnCondition]
 ) -> Frame:
     """Rows of bits as a table, numbers within the ranges; `rng` is a seed."""
-    frame = schema.decode(bits, rng)
     codes = schema.codes(bits)
     generator = np.random.default_rng((rng, 1))
-    cells = {one.name: one for one in frame.cells}
+    known = np.full(codes.shape, np.nan)
+    ranged: dict[str, Cells] = {}
     for one in conditions:
         column = schema.modelled[one.group]
         if isinstance(column, NumberColumn) and one.ranges:
             state = codes[:, one.group].astype(np.int64)
             values = draw_within(column.bins, state, one.ranges, generator)
-            cells[column.name] = column.cells_of(values, np.zeros(len(values), bool))
-    return dataclasses.replace(frame, cells=tuple(cells.values()))
+            known[:, one.group] = values
+            ranged[column.name] = column.cells_of(values, np.zeros(len(values), bool))
+    # The row's other numbers are placed beside these.
+    frame = schema.decode(bits, rng, known=known)
+    return dataclasses.replace(frame, cells=tuple(ranged.get(one.name, one) for one in frame.cells))
 
 
 def _by_name(given: Given) -> dict[str, tuple[Any, ...]]:

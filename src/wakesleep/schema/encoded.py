@@ -1,7 +1,7 @@
 """Rows of a table as states of groups, and as bits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,10 @@ class Encoded:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def take(self, rows: npt.NDArray[Any]) -> "Encoded":
+        """Some of the rows, by number or as a mask."""
+        return replace(self, codes=self.codes[rows], within=self.within[rows])
 
     @property
     def observed(self) -> Mask:

@@ -145,10 +145,11 @@ class Schema:
         if self.within is not None:
             groups = list(self.within.groups)
             codes, values = encoded.codes[:, groups], encoded.within[:, groups]
-            measure += self.within.log_ratio(codes, values, self._bins_within())
+            measure += self.within.log_ratio(codes, values, self.bins_within())
         return np.asarray(measure)
 
-    def _bins_within(self) -> list[Bins]:
+    def bins_within(self) -> list[Bins]:
+        """Of the columns whose numbers are placed in them."""
         columns = [self.modelled[group] for group in (self.within.groups if self.within else ())]
         return [column.bins for column in columns if isinstance(column, NumberColumn)]
 
@@ -235,7 +236,7 @@ class Schema:
         known, shares = (None if each is None else each[:, groups] for each in given)
         stay = np.full(values.shape, np.nan) if known is None else known
         cells = codes[:, groups], values, stay
-        placed = self.within.place(*cells, self._bins_within(), rng, shares)
+        placed = self.within.place(*cells, self.bins_within(), rng, shares)
         return dict(zip(groups, np.where(missing, 0.0, placed).T, strict=True))
 
     def table(self) -> list[ColumnSummary]:

@@ -30,7 +30,7 @@ class SchemaOptions:
     max_units: Annotated[int, Whole(1)] = 4096
     atoms: bool = True
     missing: Annotated[Literal["cell", "level"], Choice(("cell", "level"))] = "cell"
-    within: Annotated[Literal["gaussian", "uniform"], Choice(("gaussian", "uniform"))] = "uniform"
+    within: Annotated[Literal["gaussian", "uniform"], Choice(("gaussian", "uniform"))] = "gaussian"
 
     def __post_init__(self) -> None:
         check_declared(self)

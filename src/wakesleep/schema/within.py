@@ -93,6 +93,26 @@ class Within:
             walk.go_on(own, placed[:, j])
         return placed
 
+    def nearest(self, values: Floats, bins: list[Bins]) -> Codes:
+        """The component that most likely gave each row of numbers `[N, J]`; NaN is missing."""
+        walk = _Walk(self, len(values))
+        for j, own in enumerate(bins):
+            walk.go_on(own, values[:, j])
+        return walk.log_shares.argmax(axis=1)
+
+    def smoothed(self, values: Floats, components: Codes, width: float, noise: Floats) -> Floats:
+        """Numbers `[N, J]` moved by noise that is `width` times as wide as their component is.
+
+        `noise` is from the standard normal. Numbers are drawn towards the component's mean by as
+        much as keeps the covariance: with a large width they are draws from the component, with
+        a small one they stay near what they were.
+        """
+        mean = self.means[components]
+        apart = (values - self.centre) / self.spread - mean
+        apart = apart + width * np.einsum("nij,nj->ni", self.factors[components], noise)
+        moved: Floats = self.centre + self.spread * (mean + apart / np.sqrt(1 + width**2))
+        return moved
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         arrays = {name: getattr(self, name).tolist() for name in ARRAYS}

@@ -95,10 +95,7 @@ def _held_out_score(schema: Schema, encoded: Encoded) -> float:
     scores = []
     # Few rows need every fold to tell; many would only take longer.
     for held in _folds(len(encoded))[: max(1, ROWS_HELD_OUT // len(encoded))]:
-        known, rest = (
-            dataclasses.replace(encoded, codes=encoded.codes[part], within=encoded.within[part])
-            for part in (~held, held)
-        )
+        known, rest = encoded.take(~held), encoded.take(held)
         classes = LatentClasses.fit(known.codes, schema.states, rest.codes, counts=CLASSES)
         placed = dataclasses.replace(schema, within=fit_within(schema, known, (SOME,)))
         scores.append(classes.log_prob(rest.codes) + placed.row_measure(rest))

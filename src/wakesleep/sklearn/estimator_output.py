@@ -10,19 +10,16 @@ from jaxtyping import Array, Key
 
 from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.errors import UsageError
-from wakesleep.inference.given import sample_given
 from wakesleep.inference.imputation import ENOUGH, impute
 from wakesleep.inference.imputed_table import HOW, impute_read
+from wakesleep.inference.sampling import UNRELIABLE, frame_given
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
-from wakesleep.models import TableModel, sample
+from wakesleep.models import TableModel, sample_bits
 from wakesleep.schema import (
     Cells,
     Frame,
     LevelColumn,
-    allowed_states,
-    decode_given,
-    parse_given,
 )
 from wakesleep.sklearn.estimator_input import Given, say
 from wakesleep.sklearn.input_tables import Form
@@ -34,21 +31,12 @@ def sample_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any)
     """Rows drawn from the model, under conditions where there are any."""
     key_bits, key_within = jax.random.split(key)
     if given is not None:
-        return _under_conditions(model, count, (key_bits, key_within), given)
+        frame, drawn = frame_given(model, count, given, keys=(key_bits, key_within))
+        say([UNRELIABLE] if drawn.unreliable else [])
+        return frame
     # Powers of two: few shapes to compile, whatever is asked for.
-    bits = sample(model.model, 1 << (count - 1).bit_length(), key=key_bits)[:count]
+    bits = sample_bits(model.model, 1 << (count - 1).bit_length(), key=key_bits)[:count]
     return model.schema.decode(bits, generator_of(key_within))
-
-
-def _under_conditions(
-    model: TableModel, count: int, keys: tuple[Key[Array, ""], Key[Array, ""]], given: Any
-) -> Frame:
-    conditions = parse_given(model.schema, given)
-    drawn = sample_given(model.model, allowed_states(conditions), count, key=keys[0])
-    if drawn.unreliable:
-        say(["few different rows keep the conditions: the model finds them hard to keep together"])
-    seed = int(generator_of(keys[1]).integers(2**31))
-    return decode_given(model.schema, drawn.draws, seed, conditions)
 
 
 def impute_given(x: Given, model: TableModel, key: Key[Array, ""], options: dict[str, Any]) -> Any:

@@ -39,6 +39,9 @@ SOME_ROWS = 1000
 """Below, there is more decay and there are fewer hidden and latent units."""
 DECAY, MOST_DECAY = 0.05, 0.5
 MORE_DECAY, RUNGS = 4, 2
+SMOOTHED, SMOOTHING, MOST_SMOOTHED = "smoothed", 1.0, 5000
+"""The name of the candidate whose rows are smoothed, by how much they are, and the most rows for
+which it is tried: more have neighbours of their own."""
 """The factor of the next try, and how many there are, where training was stopped early."""
 
 COMPANIONS = 4
@@ -130,14 +133,28 @@ def _epoch_seconds(model: str, recipe: Recipe, data: Dataset) -> float:
 
 def with_more_decay(candidate: Candidate, rung: int) -> Candidate:
     """The same with so many times `MORE_DECAY` in its weight decay."""
-    decay = candidate.recipe.weight_decay * MORE_DECAY**rung
-    return Candidate(f"more-decay-{rung}", candidate.model, with_decay(candidate, decay).recipe)
+    decay = round(candidate.recipe.weight_decay * MORE_DECAY**rung, 3)
+    before = f"{SMOOTHED}-" if candidate.recipe.smoothing else ""
+    recipe = candidate.recipe.overridden({"weight_decay": decay})
+    return Candidate(f"{before}more-decay-{rung}", candidate.model, recipe)
 
 
-def with_decay(candidate: Candidate, decay: float) -> Candidate:
-    """The same with another weight decay."""
-    recipe = candidate.recipe.overridden({"weight_decay": round(decay, 3)})
-    return replace(candidate, recipe=recipe)
+def smoothed(first: Candidate, data: Dataset) -> Candidate | None:
+    """The same on rows whose numbers are moved; None for many rows, or none that could be.
+
+    Noise keeps a model from learning the rows by heart, so it starts with little decay.
+    """
+    if data.table is None or data.table.smoothing is None or len(data.train) > MOST_SMOOTHED:
+        return None
+    changes = {"smoothing": SMOOTHING, "weight_decay": DECAY}
+    return Candidate(SMOOTHED, first.model, first.recipe.overridden(changes))
+
+
+def held_back_like(candidate: Candidate, other: Candidate) -> Candidate:
+    """The same with the weight decay and the smoothing of another."""
+    names = ("weight_decay", "smoothing")
+    changes = {name: getattr(other.recipe, name) for name in names}
+    return replace(candidate, recipe=candidate.recipe.overridden(changes))
 
 
 def companion(best: Candidate, number: int, lost: Container[str] = ()) -> Candidate:

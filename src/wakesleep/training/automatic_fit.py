@@ -15,10 +15,11 @@ from wakesleep.training.automatic import (
     RUNGS,
     automatic_candidates,
     companion,
+    held_back_like,
     nominal_seconds,
     order_matters,
+    smoothed,
     way_of,
-    with_decay,
     with_more_decay,
 )
 from wakesleep.training.automatic_mixture import Assembled, assemble
@@ -91,11 +92,12 @@ def choose(
     """
     attempts = _Attempts(data, 60.0 * minutes, train, tell)
     first, *others = automatic_candidates(data, minutes)
-    if not (attempts.all_of([first]) and attempts.more_decay(first)):
-        return None
+    for start in filter(None, (first, smoothed(first, data))):
+        if not (attempts.all_of([start]) and attempts.more_decay(start)):
+            return None
     # What holds one model back from learning the rows by heart will do for the others.
-    decay = attempts.best()[0].recipe.weight_decay
-    if not attempts.all_of([with_decay(one, decay) for one in others]):
+    held_back = attempts.best()[0]
+    if not attempts.all_of([held_back_like(one, held_back) for one in others]):
         return None
     best = attempts.best()[0]
     if not attempts.companions(best):

@@ -17,6 +17,9 @@ Floats = npt.NDArray[np.float64]
 
 SURE = 2.0
 """Standard errors."""
+ENOUGH_ROWS = 1000
+"""Validation rows below which nothing is left out: the error of a small difference on few rows is
+itself not known well, and what was left out by mistake costs more than what stays."""
 WORTH_IT = 1e-3
 """The share of the log-likelihood that more components must gain."""
 SCORING = 4
@@ -49,9 +52,9 @@ def assemble(
 
     Few validation rows cannot tell which model is best, but weights learned on them do no harm: a
     mixture is about as good as its best component. So everything stays that is not known to be
-    useless. Fewer are taken, in turn the first machine, the classes, and all machines, if the
-    validation rows are sure (by `SURE` standard errors) that no more than `WORTH_IT` of the
-    log-likelihood is lost. None is for the first machine by itself.
+    useless. Fewer are taken, in turn the first machine, the classes, and all machines, if at least
+    `ENOUGH_ROWS` validation rows are sure (by `SURE` standard errors) that no more than `WORTH_IT`
+    of the log-likelihood is lost. None is for the first machine by itself.
 
     Args:
         machines: the best one first.
@@ -74,11 +77,13 @@ def assemble(
 
 def fewest(values: Floats, options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The first option that is surely about as good as all columns of `values` `[N, M]` mixed."""
+    everything = tuple(range(values.shape[1]))
+    if len(values) < ENOUGH_ROWS:
+        return everything
     whole = cross_fitted(values)
     for option in options:
         loss = whole - cross_fitted(values[:, option])
-        # With a single row there is no error to know.
-        error = np.std(loss, ddof=1) / np.sqrt(len(loss)) if len(loss) > 1 else np.inf
+        error = np.std(loss, ddof=1) / np.sqrt(len(loss))
         if loss.mean() + SURE * error < WORTH_IT * abs(whole.mean()):
             return option
-    return tuple(range(values.shape[1]))
+    return everything

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from wakesleep.data import Table
+from wakesleep.data.smoothed_rows import SmoothedRows
 
 # A call of the compiled loop is at most this many steps, so that progress is shown and
 # Ctrl-C is answered within seconds even where an epoch takes minutes.
@@ -52,7 +53,7 @@ class Batches:
         part: the rows of each minibatch that this process takes; all of them alone.
     """
 
-    data: Table
+    data: Table | SmoothedRows
     batch_size: int
     seed: int
     steps: int
@@ -90,7 +91,7 @@ class Batches:
 class _Passes:
     """Steps counted over all passes; keeps the permutation of the pass it looked at last."""
 
-    def __init__(self, data: Table, batch_size: int, seed: int, part: slice):
+    def __init__(self, data: Table | SmoothedRows, batch_size: int, seed: int, part: slice):
         self.data, self.batch_size, self.seed, self.part = data, batch_size, seed, part
         self.length = steps_per_epoch(len(data), batch_size)
         self.number = -1

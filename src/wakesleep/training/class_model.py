@@ -9,6 +9,7 @@ from wakesleep.architecture import build
 from wakesleep.data import Dataset, MaskedBits, Table, as_bits
 from wakesleep.models import HelmholtzMachine, Mixture
 from wakesleep.schema import LatentClasses, codes_of
+from wakesleep.training.automatic import MOST_SMOOTHED, SMOOTHING
 
 INDEPENDENT = "sbn"
 """A layer without parents: independent columns."""
@@ -17,12 +18,22 @@ INDEPENDENT = "sbn"
 def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
     """Latent classes by EM on the training rows, as many as validation rows are better off with.
 
-    One class, which is independent columns, is among what is tried.
+    One class, which is independent columns, is among what is tried. Where numbers can be moved,
+    EM on so many copies of the rows, each with noise of its own, is tried too.
     """
     sizes = data.groups or (1,) * data.features
     states = tuple(2 if size == 1 else size for size in sizes)
     train, valid = (_codes(table, sizes) for table in (data.train, data.valid))
-    return class_model(LatentClasses.fit(train, states, valid, seed), data)
+    found = [LatentClasses.fit(train, states, valid, seed)]
+    smoothing = None if data.table is None else data.table.smoothing
+    if smoothing is not None and len(train) <= MOST_SMOOTHED:
+        rng = np.random.default_rng(seed)
+        copies = max(1, MOST_SMOOTHED // len(train))
+        moved = [smoothing.moved(np.arange(len(train)), SMOOTHING, rng) for _ in range(copies)]
+        found.append(LatentClasses.fit(np.concatenate(moved), states, valid, seed))
+    # The first of equals.
+    best = max(found, key=lambda one: float(one.log_prob(valid).mean()))
+    return class_model(best, data)
 
 
 def class_model(classes: LatentClasses, data: Dataset) -> Mixture:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from wakesleep.data import Dataset
+from wakesleep.data.smoothed_rows import smoothed_rows
 from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import check_rows, decoder_of
@@ -220,7 +221,8 @@ class _Session:
 
     def batches(self, phase: Recipe) -> Batches:
         """This process's part of the minibatches."""
-        rows, size = self.data.train, min(phase.batch_size, len(self.data.train))
+        size = min(phase.batch_size, len(self.data.train))
+        rows = smoothed_rows(self.data, phase.smoothing)
         return Batches(rows, size, self.seed, self.steps(phase), self.team.part(size))
 
     def run_block(

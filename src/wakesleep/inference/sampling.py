@@ -1,0 +1,82 @@
+"""`sample`: rows drawn from a model, of bits or of a table, also under conditions."""
+
+import warnings
+from typing import Any
+
+import jax
+from jaxtyping import Array, Key
+
+from wakesleep.errors import UsageError
+from wakesleep.inference.given import GivenSamples, sample_given
+from wakesleep.keys import LikeKey, as_key, generator_of
+from wakesleep.models import LatentModel, TableModel, sample_bits
+from wakesleep.models.table_model import installed_library
+from wakesleep.schema import Frame, Given, allowed_states, decode_given, parse_given, to_native
+
+UNRELIABLE = "few different rows keep the conditions: the model finds them hard to keep together"
+
+
+def sample(
+    model: LatentModel | TableModel,
+    n: int,
+    *,
+    key: LikeKey,
+    like: Any = None,
+    given: Given | None = None,
+) -> Any:
+    """Draw n rows from a model: bits `[n, D]`, uint8, or a frame from a `TableModel`.
+
+    Args:
+        model: a Helmholtz machine or a mixture, or one with the schema of its table.
+        n: how many rows.
+        key: the randomness: a seed or a JAX key.
+        like: for a table, a frame whose library and column types the samples get, or the name of
+            a library; pandas, polars or pyarrow otherwise, the first that is installed.
+        given: for a table, conditions that all rows keep: `{"region": "north", "age": (30, 40)}`,
+            or `"region=north,age=30..40"`; a list allows several levels.
+
+    >>> import jax, wakesleep as ws
+    >>> ws.sample(ws.build("sbn/sbn 2-3", features=4, key=jax.random.key(0)), 5, key=0).shape
+    (5, 4)
+    """
+    chosen = as_key(key)
+    if not isinstance(model, TableModel):
+        if given is not None:
+            raise UsageError(
+                "given= names columns of a table, which this model does not know: give "
+                "ws.TableModel(model, schema), or a fit's table_model"
+            )
+        return sample_bits(model, n, key=chosen)
+    key_bits, key_within = jax.random.split(chosen)
+    if given is None:
+        return model.to_frame(
+            sample_bits(model.model, n, key=key_bits), generator_of(key_within), like
+        )
+    frame, drawn = frame_given(model, n, given, keys=(key_bits, key_within))
+    if drawn.unreliable:
+        warnings.warn(UNRELIABLE, UserWarning, stacklevel=2)
+    return to_native(frame, installed_library() if like is None else like)
+
+
+def frame_given(
+    model: TableModel,
+    count: int,
+    given: Given,
+    *,
+    keys: tuple[Key[Array, ""], Key[Array, ""] | int],
+    samples: int = 100,
+) -> tuple[Frame, GivenSamples]:
+    """Rows of a table that keep conditions, and how well they could be drawn.
+
+    Args:
+        model: with a schema.
+        count: how many rows.
+        given: the conditions, as `sample` takes them.
+        keys: of the bits, and of where in their bins numbers are, which may be a seed.
+        samples: the most that are weighted for each row.
+    """
+    conditions = parse_given(model.schema, given)
+    key_bits, place = keys
+    drawn = sample_given(model.model, allowed_states(conditions), count, samples, key=key_bits)
+    seed = place if isinstance(place, int) else int(generator_of(place).integers(2**31))
+    return decode_given(model.schema, drawn.draws, seed, conditions), drawn
