@@ -115,7 +115,9 @@ def test_fit_of_data_alone_is_auto_and_gives_the_same_bits(bars):
     assert all(np.array_equal(a, b) for a, b in pairs)
     tried = [event for event in seen if isinstance(event, Tried)]
     (chosen,) = (event for event in seen if isinstance(event, Chosen))
-    assert chosen.valid_ll == max(event.valid_ll for event in tried)
+    # Forty validation rows leave nothing out.
+    assert chosen.components == len(tried)
+    assert chosen.valid_ll > max(event.valid_ll for event in tried) - 0.3
     # Bars of 3 x 3: log 2^4 and more, where independent columns need 9 bits of about log 2 each.
     assert chosen.independent < -5.5 < -5 < chosen.valid_ll < -2.5
 

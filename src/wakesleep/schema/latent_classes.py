@@ -17,14 +17,14 @@ Floats = npt.NDArray[np.float64]
 
 CLASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Numbers of classes that are tried, until validation rows were better off with fewer twice."""
-SHRINKAGE = (2.0, 10.0)
+SHRINKAGE = (0.5, 2.0, 10.0)
 """Rows of the whole table that each class is given beforehand; validation rows choose."""
 ROWS = 5000
 """The most training rows that are looked at, evenly spaced."""
 WORTH_IT = 1e-3
 """The share of the log-likelihood that more classes must gain."""
-ITERATIONS = 60
-SETTLED = 1e-4
+ITERATIONS = 100
+SETTLED = 1e-5
 """The share of the log-likelihood that a round of EM must gain to be followed by another."""
 MOST_WORK = 8_000_000
 """Rows times columns times classes above which no more classes are tried: some ten seconds of EM.
