@@ -127,7 +127,8 @@ def test_a_score_needs_no_data_and_any_number_has_one(trained, new_file, tmp_pat
     assert [float(value) for value in scores["odd_1_value"][:2]] == [250, 40]
     assert (scores["odd_1_nats"][:2] > 5).all()
     assert scores.loc[2, ["odd_1", "odd_1_value", "odd_1_nats"]].isna().all()
-    assert scores["log_likelihood"][2] == pytest.approx(0, abs=0.1)
+    # An estimate: the model has latents, of which q knows little without a cell.
+    assert scores["log_likelihood"][2] == pytest.approx(0, abs=0.3)
 
 
 def test_unseen_levels_are_refused_or_missing(trained, new_file, tmp_path, capsys):
