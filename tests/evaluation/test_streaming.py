@@ -14,6 +14,7 @@ from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.evaluation import log_likelihood, workers
 from wakesleep.evaluation.accumulator import Accumulator
 from wakesleep.evaluation.tiles import Tiling, tile_log_weights
+from wakesleep.models import HelmholtzMachine
 
 X = np.asarray(all_bits(4), np.uint8)
 
@@ -42,6 +43,22 @@ def test_relative_variance_is_the_sample_variance_of_the_mean(key):
     single = Accumulator(1)
     single.add(np.array([[0.0, -200.0, -200.0, -200.0]]))
     assert single.cautious_variances(2.0) == pytest.approx(3 * single.relative_variances)
+
+
+def test_a_second_evaluation_of_the_same_shapes_traces_the_model_no_more(monkeypatch, key):
+    traced, draw = [], HelmholtzMachine.draw
+
+    def counted(self, *arguments):
+        traced.append(self)
+        return draw(self, *arguments)
+
+    monkeypatch.setattr(HelmholtzMachine, "draw", counted)
+    machine = small_machine("sbn/sbn 3-5-2")
+    log_likelihood(machine, X[:7], 11, key=key, defensive=0)
+    assert traced
+    traced.clear()
+    log_likelihood(machine, X[7:14], 11, key=key, defensive=0)
+    assert not traced
 
 
 @pytest.mark.parametrize("samples", [2500, 300])

@@ -20,8 +20,23 @@ SECONDS = 300
 def train(*words, host=None, **environment):
     """`wakesleep train` as a process of its own."""
     inside = [] if host is None else ["ip", "netns", "exec", host]
+    return run([*inside, sys.executable, "-m", "wakesleep", "train"], *words, **environment)
+
+
+def dying(function, *words):
+    """`wakesleep train` that is killed where it calls a function of wakesleep.processes.joining."""
+    program = (
+        "import os, signal, sys; from wakesleep.cli import main; "
+        "from wakesleep.processes import joining; "
+        f"joining.{function} = lambda *_: os.kill(os.getpid(), signal.SIGKILL); "
+        "main(['train', *sys.argv[1:]])"
+    )
+    return run([sys.executable, "-c", program], *words)
+
+
+def run(command, *words, **environment):
     return subprocess.Popen(
-        [*inside, sys.executable, "-m", "wakesleep", "train", *map(str, words)],
+        [*command, *map(str, words)],
         env={"XLA_FLAGS": QUICKLY, **os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from tests.processes.hosts import ended, last_checkpoint, listening, together, train
+from tests.processes.hosts import (
+    dying,
+    ended,
+    last_checkpoint,
+    listening,
+    place,
+    together,
+    train,
+)
 from wakesleep.processes.place import free_address
 
 SMALL = ("digits", "--model", "sbn/sbn 10-20", "--batch-size", 100, "--no-diagnostics")
@@ -73,13 +81,12 @@ def test_processes_that_do_not_belong_together_say_so_before_training(tmp_path):
     host = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"
     address = free_address(host)
     words = (*SMALL, "--out", tmp_path / "run", "--quiet")
-    place = ("--coordinator", address, "--process-count", 2, "--process-id")
-    zero = train(*words, *place, 0)
+    zero = train(*words, *place(address, 0, 2))
     while not listening(zero):
         assert zero.poll() is None, ended(zero)
         time.sleep(0.05)
     assert listening(zero) == {(host, int(address.split(":")[1]))}
-    one = train(*words, *place, 1, "--seed", 5)
+    one = train(*words, *place(address, 1, 2), "--seed", 5)
     for code, _, err in map(ended, (zero, one)):
         assert code == 2
         assert "has --seed 5, process 0" in err
@@ -95,10 +102,8 @@ def test_other_data_and_minibatches_that_cannot_be_shared_are_refused(tmp_path):
     for file in files:
         np.save(file, rng.integers(0, 2, (50, 6), dtype=np.uint8))
     address = free_address()
-    place = ("--coordinator", address, "--process-count", 2, "--process-id")
-    for code, _, err in map(
-        ended, [train(file, *words, *place, i) for i, file in enumerate(files)]
-    ):
+    both = [train(file, *words, *place(address, i, 2)) for i, file in enumerate(files)]
+    for code, _, err in map(ended, both):
         assert code == 2
         assert "process 1 cannot take part: its train set has other contents" in err
     three = train(files[0], *words, "--processes", 3, "--overwrite")
@@ -151,6 +156,27 @@ def test_twenty_deaths_at_random_moments_leave_the_same_weights(tmp_path):
     assert [each["valid_ll"] for each in epochs(run)] == [
         each["valid_ll"] for each in epochs(undisturbed)
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("moment", "victim"),
+    [
+        ("_ending_if_one_is_lost", 0),
+        ("_ending_if_one_is_lost", 1),
+        # Of process 0's death there JAX itself speaks first, and aborts.
+        ("cpu_client_at", 1),
+        ("give_up_on_silence", 0),
+        ("give_up_on_silence", 1),
+    ],
+)
+def test_a_death_while_they_meet_is_a_sentence_too(moment, victim, tmp_path):
+    address = free_address()
+    words = (*SMALL, "--quiet", "--out", tmp_path / "run")
+    lost = dying(moment, *words, *place(address, victim, 2))
+    left = train(*words, *place(address, 1 - victim, 2))
+    assert ended(lost)[0] == -signal.SIGKILL
+    assert ends_alone(left) < STATED
 
 
 def ends_alone(process):

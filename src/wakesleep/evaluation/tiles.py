@@ -50,7 +50,7 @@ class Widths:
     @classmethod
     def of(cls, model: LatentModel, x: Any) -> "Widths":
         """Those of a model for one example `x`, a tree of arrays `[1, ...]`."""
-        h = jax.eval_shape(lambda x: model.draw(jax.random.key(0), x, 1).h, x)
+        h = eqx.filter_eval_shape(_one_draw, model, x)
         visible, latent = ([math.prod(leaf.shape) for leaf in jax.tree.leaves(t)] for t in (x, h))
         return cls(max(*visible, *latent, 1), sum(visible) + 2 * sum(latent))
 
@@ -58,6 +58,13 @@ class Widths:
     def tile_rows(self) -> int:
         """Samples in a tile."""
         return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * self.widest)))
+
+
+@eqx.filter_jit
+def _one_draw(model: LatentModel, x: Any) -> Any:
+    # Never run. It is compiled code so that JAX remembers its shapes: tracing a model anew takes
+    # longer than the evaluation of a few rows.
+    return model.draw(jax.random.key(0), x, 1).h
 
 
 def bytes_of(rows: int, width: int) -> int:

@@ -3,8 +3,10 @@
 import os
 import socket
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 
 import jax
@@ -25,6 +27,13 @@ from wakesleep.processes.team import ALONE, Team
 SECONDS_TO_JOIN = 120
 """All processes must have come within this time."""
 SECONDS_TO_GREET = 5
+GONE_BEFORE = "a process is gone before the training began: start all of them again"
+OPTIONS = {
+    "jax_enable_preemption_service": False,
+    # What was compiled for one process is not what several run.
+    "jax_enable_compilation_cache": False,
+    "jax_check_proxy_envs": False,
+}
 PACKAGES = ("wakesleep", "jax", "jaxlib", "numpy", "optax", "equinox")
 
 
@@ -159,30 +168,53 @@ def _connect_arrays(team: Team, address: str) -> None:
     """
     _keep_native_words_apart()
     where = team.by_leader(free_address(address))
-    jax.config.update("jax_enable_preemption_service", False)
-    # What was compiled for one process is not what several run.
-    jax.config.update("jax_enable_compilation_cache", False)
-    jax.config.update("jax_check_proxy_envs", False)
-    jax.distributed.initialize(
-        where,
-        team.count,
-        team.index,
-        cluster_detection_method="deactivate",
-        initialization_timeout=SECONDS_TO_JOIN,
-        coordinator_bind_address=where,
-    )
-    client = cpu_client_at(address)
-    register_backend_factory("cpu", client, priority=0, fail_quietly=False)
-    jax.config.update("jax_platforms", "cpu")
-    team.mesh = Mesh(np.array(jax.devices()), (shares.AXIS,))
-    if team.mesh.size != team.count:
-        raise UsageError(
-            f"{team.count} processes have {team.mesh.size} devices: unset JAX_NUM_CPU_DEVICES and "
-            "the XLA_FLAGS that give a process more than one"
+    for name, value in OPTIONS.items():
+        jax.config.update(name, value)
+    with _ending_if_one_is_lost(team):
+        jax.distributed.initialize(
+            where,
+            team.count,
+            team.index,
+            cluster_detection_method="deactivate",
+            initialization_timeout=SECONDS_TO_JOIN,
+            coordinator_bind_address=where,
         )
-    team.from_leader(jnp.zeros(1))
-    jax.distributed.shutdown()
+        client = cpu_client_at(address)
+        register_backend_factory("cpu", client, priority=0, fail_quietly=False)
+        jax.config.update("jax_platforms", "cpu")
+        team.mesh = Mesh(np.array(jax.devices()), (shares.AXIS,))
+        if team.mesh.size != team.count:
+            raise UsageError(
+                f"{team.count} processes have {team.mesh.size} devices: unset JAX_NUM_CPU_DEVICES "
+                "and the XLA_FLAGS that give a process more than one"
+            )
+        team.from_leader(jnp.zeros(1))
+        jax.distributed.shutdown()
     give_up_on_silence()
+
+
+@contextmanager
+def _ending_if_one_is_lost(team: Team) -> Iterator[None]:
+    """Within this block native code waits for the others, and aborts in its own words."""
+    met = threading.Event()
+
+    def watch(line: Line) -> None:
+        line.lost.wait()
+        if not met.is_set():
+            os.write(sys.stderr.fileno(), f"wakesleep: {GONE_BEFORE}\n".encode())
+            os._exit(1)
+
+    for line in team.lines:
+        threading.Thread(target=watch, args=(line,), daemon=True).start()
+    try:
+        yield
+    except RuntimeError:
+        # JAX may notice a moment before the line does.
+        if any(line.lost.wait(1) for line in team.lines):
+            raise LostProcessError(GONE_BEFORE) from None
+        raise
+    finally:
+        met.set()
 
 
 def _keep_native_words_apart() -> None:

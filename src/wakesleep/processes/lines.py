@@ -28,7 +28,11 @@ class LostProcessError(WakesleepError):
 
 
 class Line:
-    """One end of a connection, with threads that listen and that say that we live."""
+    """One end of a connection, with threads that listen and that say that we live.
+
+    Attributes:
+        lost: set once the other end is gone.
+    """
 
     def __init__(self, connection: socket.socket):
         self._socket = connection
@@ -36,6 +40,7 @@ class Line:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sending = threading.Lock()
         self._closed = threading.Event()
+        self.lost = threading.Event()
         self._heard: queue.Queue[tuple[bool, Any]] = queue.Queue()
         for work in (self._listen, self._live):
             threading.Thread(target=work, daemon=True).start()
@@ -93,6 +98,8 @@ class Line:
             self._heard.put((False, f"no sign of life for {HEARTBEAT} s"))
         except (OSError, ValueError) as error:
             self._heard.put((False, str(error)))
+        finally:
+            self.lost.set()
 
     def _read(self, count: int) -> bytes:
         parts = bytearray()

@@ -168,13 +168,15 @@ def _shared(
 
 def zero_metrics(model: LatentModel, x: PyTree) -> Metrics:
     """Sums over no steps, for a model and examples like these."""
-
-    def info(model: LatentModel, x: PyTree) -> Info:
-        return summarise(model.draw(jax.random.key(0), x, 1))
-
-    shapes = eqx.filter_eval_shape(info, model, x)
+    shapes = eqx.filter_eval_shape(_one_info, model, x)
     zero = jnp.zeros(())
     return Metrics(jax.tree.map(lambda leaf: jnp.zeros_like(leaf), shapes), zero, zero)
+
+
+@eqx.filter_jit
+def _one_info(model: LatentModel, x: PyTree) -> Info:
+    # Never run: JAX remembers the shapes of compiled functions, and traces others every time.
+    return summarise(model.draw(jax.random.key(0), x, 1))
 
 
 def _step(
