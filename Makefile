@@ -62,7 +62,7 @@ bench: $(BENCH_READY)
 	  test -e benchmarks/$$module.py -o -d benchmarks/$$module || continue; \
 	  $(BENCH)/bin/python -m benchmarks.$$module || exit 1; \
 	done
-	$(BENCH)/bin/python -m benchmarks.peers.table
+	$(BENCH)/bin/python -m benchmarks.page
 
 # People's tables: hours, but it goes on where it was when it is started again.
 bench-tables: $(BENCH_READY)

@@ -1,6 +1,6 @@
 """The native kernels against the pure-JAX ones, and what NADE layers cost a training step.
 
-    python -m benchmarks.kernels [--repetitions 15] [--out results/benchmarks/kernels.json]
+    python -m benchmarks.kernels [--repetitions 15]
 
 Two sides of a ratio are timed in turn, so that a busy moment of the machine falls on both; the
 ratio is that of the medians. Processor time, summed over threads, stands beside: it hardly
@@ -8,27 +8,25 @@ changes when others use the machine, and gives the native kernels no credit for 
 """
 
 import argparse
-import json
 import os
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
+import numpy as np
 from jax import lax
 
-from benchmarks.machine import provenance
+from benchmarks.machine import provenance, write_result
+from benchmarks.steps import Steps
 from benchmarks.work import step_flops
 from wakesleep import architecture, kernels
-from wakesleep.estimators import Batch, Reweighted
 from wakesleep.kernels import ar_sbn, nade_reference
 from wakesleep.numerics import bernoulli_log_prob, logistic_noise
+from wakesleep.recipe import Recipe
 
 BATCH, SAMPLES, PIXELS, HIDDEN = 25, 5, 784, 200
 STEPS_PER_CALL = 20
@@ -162,25 +160,11 @@ def ar_sbn_sampling(units: int, repetitions: int) -> Row:
 
 
 def training_step(name: str) -> Timed:
-    """STEPS_PER_CALL steps of Reweighted Wake-Sleep with Adam, compiled into one call."""
-    key = jax.random.key(0)
-    model = architecture.build(name, PIXELS, key=key)
-    optimiser = optax.adam(1e-3)
-    parameters, static = eqx.partition(model, eqx.is_inexact_array)
-    batches = digits(key, (STEPS_PER_CALL, BATCH, PIXELS))
-
-    def step(carry, batch):
-        parameters, state, key = carry
-        key, step_key = jax.random.split(key)
-        rows = Batch(batch, jnp.arange(len(batch)))
-        machine = eqx.combine(parameters, static)
-        gradients, _, info = Reweighted(samples=SAMPLES).step(machine, (), rows, step_key)
-        updates, state = optimiser.update(eqx.filter(gradients, eqx.is_inexact_array), state)
-        return (optax.apply_updates(parameters, updates), state, key), info.log_likelihood
-
-    run = jax.jit(lambda start: lax.scan(step, start, batches))
-    start = (parameters, optimiser.init(parameters), key)
-    return lambda: run(start)
+    """STEPS_PER_CALL steps of the default recipe in its compiled loop."""
+    model = architecture.build(name, PIXELS, key=jax.random.key(0))
+    bits = np.asarray(digits(jax.random.key(0), (STEPS_PER_CALL, BATCH, PIXELS)), np.uint8)
+    steps = Steps(model, Recipe(batch_size=BATCH), np.packbits(bits, -1))
+    return lambda: steps.run(STEPS_PER_CALL)
 
 
 def step_cost(dear: str, cheap: str, goal: float, repetitions: int) -> Row:
@@ -195,8 +179,8 @@ def measure(repetitions: int) -> list[Row]:
         nade_gradient(repetitions),
         *(nade_sampling(units, repetitions) for units in (784, 200)),
         *(ar_sbn_sampling(units, repetitions) for units in (784, 200)),
-        step_cost("nade/nade 200", "sbn/sbn 200", 3, repetitions),
-        step_cost("sbn/nade 200-200-200", "sbn/sbn 200-200-200", 1.5, repetitions),
+        step_cost("nade/nade 200", "sbn/sbn 200", 3.6, repetitions),
+        step_cost("sbn/nade 200-200-200", "sbn/sbn 200-200-200", 2.2, repetitions),
     ]
 
 
@@ -216,7 +200,6 @@ def table(rows: list[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=15)
-    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/kernels.json"))
     options = parser.parse_args()
     about = provenance()
     rows = measure(options.repetitions)
@@ -224,14 +207,12 @@ def main() -> None:
     record = {
         **about,
         "load_average_after": os.getloadavg(),
-        "kernels": kernels.status()._asdict(),
         "batch": BATCH,
         "samples": SAMPLES,
         "repetitions": options.repetitions,
         "rows": [asdict(row) | {"ratio": row.ratio, "met": row.met} for row in rows],
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=2) + "\n")
+    write_result("kernels", record)
 
 
 if __name__ == "__main__":

@@ -22,21 +22,38 @@ from benchmarks.machine import provenance, sgemm_rate, write_result
 from benchmarks.work import evaluation_flops
 from wakesleep.architecture import build
 from wakesleep.evaluation import log_likelihood
+from wakesleep.evaluation.likelihood import DEFENSIVE
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 SAMPLES = 100_000
 EXAMPLES = 8
+FEW = 200
 REPETITIONS = 7
 MEMORY_SAMPLES = (1_000, 10_000, 100_000, 300_000)
 
 
-def evaluate(samples: int, examples: int) -> float:
+def evaluate(samples: int, examples: int, defensive: float = DEFENSIVE) -> float:
     """Seconds to evaluate some examples."""
     model = build(ARCHITECTURE, FEATURES, key=jax.random.key(0))
     data = np.random.default_rng(0).integers(0, 2, (examples, FEATURES))
     start = time.perf_counter()
-    log_likelihood(model, data, samples, key=jax.random.key(1))
+    log_likelihood(model, data, samples, key=jax.random.key(1), defensive=defensive)
     return time.perf_counter() - start
+
+
+def few_rows(samples: int) -> dict[str, float]:
+    """What a person waits for who asks about few rows, all diagnostics included."""
+
+    def median_ms(defensive: float) -> float:
+        evaluate(samples, FEW, defensive)
+        return 1e3 * statistics.median(evaluate(samples, FEW, defensive) for _ in range(9))
+
+    return {
+        "examples": FEW,
+        "samples": samples,
+        "ms": median_ms(DEFENSIVE),
+        "ms_not_defensive": median_ms(0),
+    }
 
 
 def peak_megabytes(samples: int) -> float:
@@ -70,6 +87,7 @@ def main() -> None:
         "fraction_of_sgemm": rate / limit,
         "fractions": [rate / limit for rate, limit in zip(rates, limits, strict=True)],
         "peak_megabytes_by_samples": memory,
+        "few_rows": [few_rows(5), few_rows(50)],
     }
     write_result("likelihood", result)
     print(json.dumps(result, indent=2))

@@ -1,6 +1,7 @@
 """What the numbers of a benchmark were measured on, and the machine's matrix-multiply rate."""
 
 import json
+import os
 import statistics
 import sys
 import time
@@ -12,6 +13,7 @@ import jax
 import numpy as np
 
 from wakesleep import provenance as provenance_of
+from wakesleep.kernels import native
 
 RESULTS = Path(__file__).parents[1] / "results" / "benchmarks"
 
@@ -43,11 +45,15 @@ def provenance() -> dict[str, Any]:
         "commit": provenance_of.commit(),
         "load_before": found.pop("load"),
         **found,
+        "kernels": native.status()._asdict(),
     }
 
 
 def write_result(name: str, result: dict[str, Any]) -> None:
+    """Into the results; of an instruction set that was asked for, beside the machine's best."""
     RESULTS.mkdir(parents=True, exist_ok=True)
+    if asked := os.environ.get(native.INSTRUCTIONS_VARIABLE):
+        name = f"{name}-{asked}"
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
 
 

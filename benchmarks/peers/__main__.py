@@ -3,7 +3,7 @@
     python -m benchmarks.peers [--quick] [--only PATTERN]
 
 Writes results/benchmarks/peers.json, or peers-partial.json for a part of the cases.
-`python -m benchmarks.peers.table` makes the page and the plot of the docs from it.
+`python -m benchmarks.page` makes the page and the plot of the docs from it.
 """
 
 import argparse

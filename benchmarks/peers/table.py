@@ -1,22 +1,11 @@
-"""The benchmark page of the docs, from the results file alone.
+"""The peers' part of the docs' page on speed, from their results file alone."""
 
-python -m benchmarks.peers.table [RESULTS.json] [--docs FOLDER]
-"""
-
-import argparse
-import json
 import math
-from pathlib import Path
 from typing import Any
-
-from benchmarks.machine import RESULTS
-from benchmarks.peers.plot import draw
 
 Row = dict[str, Any]
 Best = dict[tuple, dict[str, Row]]
 """By task, architecture, batch and K, then by column: the fastest variant."""
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 COLUMNS = {
     "wakesleep": "wakesleep",
@@ -29,11 +18,8 @@ COLUMN_OF = {peer: column for column, peer in COLUMNS.items()}
 COLUMN_OF["torch-compiled"] = COLUMN_OF["torch-derived"]
 
 INTRODUCTION = """\
-# Benchmarks
-
-Written by `python -m benchmarks.peers.table` from `results/benchmarks/peers.json`; `make bench`
-measures anew. Times are medians of at least five repetitions, in milliseconds; in brackets, how
-many times wakesleep's.
+Times are medians of at least five repetitions, in milliseconds; in brackets, how many times
+wakesleep's (`results/benchmarks/peers.json`).
 
 - A **training step** is the gradients of wake-p, wake-q and sleep-q with one dream per example,
   and Adam's update. An **evaluation** is log p̂(x) of {evaluated} examples with K samples each.
@@ -131,7 +117,7 @@ def exponent(rows: list[Row]) -> str:
     return f"{times / math.log(axis_value(last) / axis_value(first)):.2f}"
 
 
-def page(result: Row) -> str:
+def section(result: Row) -> str:
     best = best_rows(result["rows"])
     evaluated = [row["batch"] for row in result["rows"] if row["task"] == "evaluation"]
     differences = [d for check in result["checks"] for d in check["differences"].values()]
@@ -142,16 +128,16 @@ def page(result: Row) -> str:
             tolerance=result["tolerance"],
             limit=result["sgemm_gflops"],
         ),
-        *("## Training step, ms", "", *comparison_table(best, "step"), ""),
-        *("## Evaluation, ms", "", *comparison_table(best, "evaluation"), ""),
+        *("### Training step, ms", "", *comparison_table(best, "step"), ""),
+        *("### Evaluation, ms", "", *comparison_table(best, "evaluation"), ""),
     ]
     if result["growth"]:
         base = (
             "Training steps around sbn/sbn 200-200-200, batch 25, K = 5, ms, and the best peer's."
         )
-        parts += ["## How cost grows", "", base, "", *growth_table(result["growth"]), ""]
+        parts += ["### How cost grows", "", base, "", *growth_table(result["growth"]), ""]
     parts += ["![Times of the peers over wakesleep's, and growth](benchmarks.png)", ""]
-    return "\n".join([*parts, "## Where this was measured", "", machine_line(result), ""])
+    return "\n".join([*parts, machine_line(result)])
 
 
 def machine_line(result: Row) -> str:
@@ -160,17 +146,3 @@ def machine_line(result: Row) -> str:
         f"{result['cpu']}, load {result['load_before']:.1f} before; Python {result['python']}, "
         f"JAX {result['jax']}, PyTorch {result['torch']}, Pyro {result['pyro']}."
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", nargs="?", type=Path, default=RESULTS / "peers.json")
-    parser.add_argument("--docs", type=Path, default=DOCS)
-    options = parser.parse_args()
-    result = json.loads(options.results.read_text())
-    (options.docs / "benchmarks.md").write_text(page(result))
-    draw(best_rows(result["rows"]), result["growth"], axis_value, options.docs / "benchmarks.png")
-
-
-if __name__ == "__main__":
-    main()

@@ -95,3 +95,18 @@ def test_missing_bits_have_their_exact_conditionals(text, key):
         if text == "dbn 2-3":
             assert imputed.log_likelihood[row] == pytest.approx(np.log(p[fits].sum()), abs=0.1)
     np.testing.assert_array_equal(imputed.draws[2, 0], x[2])
+
+
+def test_temperatures_double_while_the_sides_are_apart(key, monkeypatch):
+    taken = []
+
+    def sides(rbm, key, runs, temperatures):
+        taken.append(temperatures)
+        return normaliser.Normaliser(0.0, 4000 / temperatures, 0.1, 0.1, exact=False)
+
+    monkeypatch.setattr(normaliser, "_annealed", sides)
+    rbm = ws.build("rbm 20", features=20, key=key)
+    assert ws.log_normaliser(rbm, key=key).upper == 0.4
+    assert taken == [5000, 10000]
+    ws.log_normaliser(rbm, key=key, temperatures=50)
+    assert taken == [5000, 10000, 50]

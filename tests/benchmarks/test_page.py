@@ -1,0 +1,28 @@
+"""The page on speed is what the results say, of every instruction set there are some of."""
+
+import json
+import shutil
+
+from benchmarks.machine import RESULTS
+from benchmarks.page import DOCS, page
+
+
+def test_the_page_in_the_docs_is_the_results():
+    assert (DOCS / "benchmarks.md").read_text() == page()
+
+
+def test_results_of_another_instruction_set_stand_beside(tmp_path):
+    for name in ("step", "kernels", "likelihood", "peers"):
+        shutil.copy(RESULTS / f"{name}.json", tmp_path)
+    other = json.loads((RESULTS / "step.json").read_text())
+    other |= {"kernels": {"in_use": "native", "reason": "compiled kernels, avx2 instructions"}}
+    for row in other["rows"]:
+        row |= {"ms_per_step": 98765.0, "ms_by_optax": 43210.0}
+    (tmp_path / "step-avx2.json").write_text(json.dumps(other))
+    # What a benchmark left that was run in part is no result.
+    (tmp_path / "step-partial.json").write_text("{}")
+    text = page(tmp_path)
+    assert "compiled kernels, avx2 instructions" in text
+    assert text.count("| 98765.00 |") == text.count("| 43210.00 |") == len(other["rows"])
+    first = json.loads((tmp_path / "step.json").read_text())["rows"][0]
+    assert f"| {first['ms_per_step']:.2f} |" in text
