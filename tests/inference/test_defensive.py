@@ -157,6 +157,7 @@ def test_what_it_costs_is_the_share_at_most(key):
 def test_shares_are_rounded_down_and_an_undirected_top_has_no_dreams():
     machine = small_machine("sbn/sbn 2-3")
     assert Proposals.of(machine, 1000, 0.1) == (901, 33, 33, 33)
-    assert Proposals.of(machine, 29, 0.1) == (29, 0, 0, 0)
+    assert Proposals.of(machine, 200, 0.1) == (180, 10, 10, 0)
+    assert Proposals.of(machine, 19, 0.1) == (19, 0, 0, 0)
     assert Proposals.of(small_machine("dbn 2-3"), 1000, 0.1) == (901, 66, 0, 33)
     assert Proposals.of(small_machine("sbn"), 1000, 0.1) == (1000, 0, 0, 0)

@@ -110,7 +110,8 @@ class ImportanceSampling(Evaluator):
         proposals = Proposals.of(model, samples, self.defensive)
         if proposals.q == samples:
             return from_q
-        near = neighbourhoods_of_tile(model, x, key, _place(tile, self.tiling.blocks))
+        search = _place(tile, self.tiling.blocks)
+        near = neighbourhoods_of_tile(model, x, key, search) if proposals.near else None
 
         def from_all(place: Place) -> Drawn:
             drawn = defensive_tile(model, x, proposals, near, key, place)

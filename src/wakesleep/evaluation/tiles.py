@@ -113,7 +113,7 @@ def defensive_tile(
     machine: HelmholtzMachine,
     x: Any,
     proposals: Proposals,
-    near: Neighbourhoods,
+    near: Neighbourhoods | None,
     key: Key[Array, ""],
     place: Int[Array, "2"],
 ) -> DefensiveDraw:

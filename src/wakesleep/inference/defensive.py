@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.inference.neighbourhoods import Neighbourhoods, Starts, search
+from wakesleep.inference.neighbourhoods import CENTRES, Neighbourhoods, Starts, search
 from wakesleep.layers import Layer
 from wakesleep.models import HelmholtzMachine
 from wakesleep.models.bit_model import Visible
@@ -50,10 +50,15 @@ class Proposals(NamedTuple):
 
     @classmethod
     def of(cls, machine: HelmholtzMachine, samples: int, share: float | int) -> "Proposals":
-        """`share` of the samples, rounded down, in three equal parts."""
-        each = 0 if not machine.q else int(samples * share / 3)
+        """`share` of the samples, rounded down, in three equal parts.
+
+        In two where a search would cost more than its samples are worth.
+        """
+        guarding = int(samples * share) if machine.q else 0
+        near = guarding // 3 if guarding // 3 >= CENTRES else 0
+        each = (guarding - near) // 2
         dreamt = 0 if machine.undirected else each
-        return cls(samples - 3 * each, 2 * each - dreamt, dreamt, each)
+        return cls(samples - near - 2 * each, 2 * each - dreamt, dreamt, near)
 
     @classmethod
     def to_start(cls, machine: HelmholtzMachine) -> "Proposals":
