@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -32,8 +33,8 @@ HOSTS = (8, 64)
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks-processes.md"
 WIRE = 10e9 / 8
 """Bytes a second of 10 Gbit."""
-BYTES_SENT_AT = 200
-"""Where Linux's `struct tcp_info` has `tcpi_bytes_sent`."""
+BYTES_SENT, BYTES_SENT_AT = struct.Struct("=QQ"), 200
+"""`tcpi_bytes_sent` and `tcpi_bytes_retrans` in Linux's `struct tcp_info`."""
 LATENCY = 50e-6
 """Seconds that a message between two hosts of one room takes besides its bytes."""
 
@@ -77,12 +78,14 @@ def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[
 
 
 def sent() -> int:
-    """Bytes that this process has sent by TCP, without their headers: the kernel counts them."""
+    """Bytes that this process has sent by TCP, without headers and repetitions, by the kernel."""
     total = 0
     for path in Path("/dev/fd").iterdir():
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(path.name))) as each:
-            info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, BYTES_SENT_AT + 8)
-            total += int.from_bytes(info[BYTES_SENT_AT:], sys.byteorder)
+            size = BYTES_SENT_AT + BYTES_SENT.size
+            info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+            once, again = BYTES_SENT.unpack_from(info, BYTES_SENT_AT)
+            total += once - again
     return total
 
 
@@ -198,7 +201,7 @@ batch), with the slowest and the fastest. [How to train so](howto/cluster.md).
 |---|---|---|---|---|---|
 {_lines(result["rows"], _measured_line)}
 
-Bytes are what the kernel counted as sent by TCP, without headers. By arithmetic:
+Bytes are what the kernel counted as sent by TCP, without headers and repetitions. By arithmetic:
 {result["parameters"]:,} numbers of four bytes go round a ring, of which each of n processes sends
 2 (n - 1) / n. The bytes of more processes than cores are counted, their steps are not timed.
 
