@@ -75,7 +75,7 @@ def coverage(
 def subjects(given: argparse.Namespace) -> Iterator[tuple[str, ws.HelmholtzMachine, Any, Any]]:
     """Names, machines, rows and what their log-likelihoods are."""
     for name in given.pretrained:
-        machine = ws.load_model(name)
+        machine = ws.load_pretrained(name)
         rows = ws.load_dataset(PRETRAINED_DATA[name]).test[np.arange(TEST_ROWS)]
         tight = ws.log_likelihood(machine, rows, 100_000, key=9, tolerance=0.02)
         yield name, machine, rows, tight.values
