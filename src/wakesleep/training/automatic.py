@@ -39,10 +39,10 @@ SOME_ROWS = 1000
 """Below, there is more decay and there are fewer hidden and latent units."""
 DECAY, MOST_DECAY = 0.05, 0.5
 MORE_DECAY, RUNGS = 4, 2
+"""The factor of the next try, and how many there are, where training was stopped early."""
 SMOOTHED, SMOOTHING, MOST_SMOOTHED = "smoothed", 1.0, 5000
 """The name of the candidate whose rows are smoothed, by how much they are, and the most rows for
 which it is tried: more have neighbours of their own."""
-"""The factor of the next try, and how many there are, where training was stopped early."""
 
 COMPANIONS = 4
 """At most so many further trainings of the best candidate, to be mixed with it."""
