@@ -25,6 +25,7 @@ from wakesleep.inference.population import (
     expected_bits,
     log_prior,
     parents_of,
+    turn_one,
 )
 from wakesleep.models import HelmholtzMachine, Latents
 
@@ -137,9 +138,7 @@ def _flip(target: Target, key: Key[Array, ""], particles: Particles) -> Particle
     for level in range(len(particles.h)):
         key_unit, key_move = jax.random.split(jax.random.fold_in(key, level))
         h = particles.h
-        unit = jax.random.randint(key_unit, h[level].shape[:-1], 0, h[level].shape[-1])
-        turned = jnp.abs(h[level] - jax.nn.one_hot(unit, h[level].shape[-1]))
-        proposed = (*h[:level], turned, *h[level + 1 :])
+        proposed = turn_one(h, level, key_unit)
         gain = log_prior(target.model, proposed) - log_prior(target.model, h)
         if level == 0:
             particles, _ = _move_jointly(target, key_move, particles, proposed, gain)

@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key
 
 from wakesleep.inference.metropolis import metropolis
+from wakesleep.inference.population import turn_one
 from wakesleep.inference.resampling import take
 from wakesleep.models import HelmholtzMachine
 from wakesleep.models.bit_model import Visible
@@ -97,7 +98,7 @@ def search(
     def sweep(climbers: _Climbers, sweep_key: Key[Array, ""]) -> tuple[_Climbers, None]:
         for level in range(len(climbers.h)):
             key_unit, key_accept = jax.random.split(jax.random.fold_in(sweep_key, level))
-            turned = _turn_one(climbers.h, level, key_unit)
+            turned = turn_one(climbers.h, level, key_unit)
             proposed = _Climbers(turned, log_joint(turned))
             log_uniform = jnp.log(jax.random.uniform(key_accept, shape))
             gain = proposed.log_joint - climbers.log_joint
@@ -108,11 +109,3 @@ def search(
     first = _Climbers(h, log_joint(h))
     climbers, _ = lax.scan(sweep, first, jax.random.split(key_sweeps, SWEEPS))
     return Neighbourhoods(climbers.h)
-
-
-def _turn_one(h: Latents, level: int, key: Key[Array, ""]) -> Latents:
-    """One unit of a layer, another in each of the latents, turned over."""
-    layer = h[level]
-    unit = jax.random.randint(key, layer.shape[:-1], 0, layer.shape[-1])
-    turned = jnp.abs(layer - jax.nn.one_hot(unit, layer.shape[-1]))
-    return (*h[:level], turned, *h[level + 1 :])

@@ -76,6 +76,14 @@ def dream_latents(model: HelmholtzMachine, key: Key[Array, ""], shape: tuple[int
     return tuple(reversed(dreamt))
 
 
+def turn_one(h: Latents, level: int, key: Key[Array, ""]) -> Latents:
+    """The latents with one unit of a layer turned over, another in each."""
+    layer = h[level]
+    unit = jax.random.randint(key, layer.shape[:-1], 0, layer.shape[-1])
+    turned = jnp.abs(layer - jax.nn.one_hot(unit, layer.shape[-1]))
+    return (*h[:level], turned, *h[level + 1 :])
+
+
 def propose(
     model: HelmholtzMachine,
     key: Key[Array, ""],
