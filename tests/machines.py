@@ -15,7 +15,7 @@ SMALL = [f"{kind}/{kind} {DEPTHS[i % 3]}" for i, kind in enumerate(KINDS)]
 SMALL += [f"{kind}/{KINDS[i - 1]} {DEPTHS[(i + 2) % 3]}" for i, kind in enumerate(KINDS)]
 # Another kind in every layer of p, and of q.
 MIXED = ["nade|darn|ar_sbn|sbn/ar_sbn|nade|sbn 2-3-2", "sbn|nade(hidden=1)/sbn(units=2)|darn 2-3"]
-MIXED += ["nade(order=3)|darn(order=-1)/ar_sbn(order=2) 2-3"]
+MIXED += ["nade(order=3)|darn(order=-1)/ar_sbn(order=2) 2-3", "nade(order=-2)/darn(order=-3) 4"]
 
 
 def small_machine(text, scale=1.0, seed=7):

@@ -17,6 +17,8 @@ def test_orders_never_change():
     assert unit_order(1, BERNOULLI, 8).units == (6, 3, 7, 1, 4, 0, 2, 5)
     assert unit_order(2, BERNOULLI, 8).units == (4, 2, 6, 5, 0, 7, 1, 3)
     assert unit_order(-1, BERNOULLI, 4).units == (3, 2, 1, 0)
+    assert unit_order(-3, BERNOULLI, 6).units == (5, 2, 4, 1, 3, 0)
+    assert unit_order(-3, BERNOULLI, 7).units == (5, 2, 4, 1, 6, 3, 0)
 
 
 def test_backwards_the_last_group_comes_first():

@@ -58,10 +58,12 @@ def read(layer):
 
 
 def shuffled(seed, sizes):
-    """Units group by group: backwards for -1, else as NumPy's legacy generator has the groups."""
+    """Units group by group: backwards for -1, backwards by columns W apart for -W, else as
+    NumPy's legacy generator has the groups."""
     numbered = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-    if seed == -1:
-        return np.concatenate(numbered[::-1])
+    if seed < 0:
+        by_column = [each for start in range(-seed) for each in numbered[start::-seed]]
+        return np.concatenate(by_column[::-1])
     order = np.random.RandomState([seed]).permutation(len(sizes))
     return np.concatenate([numbered[group] for group in order])
 

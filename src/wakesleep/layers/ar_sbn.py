@@ -26,7 +26,8 @@ class ARSBN(Layer):
             and columns are places in the layer's order.
         b: biases, `[D]`.
         emission: how units emit.
-        order: 0, -1 for the units' groups backwards, or the seed of a fixed random order of them.
+        order: 0, -1 for the units' groups backwards, -W for the columns of a picture W wide
+            backwards, or the seed of a fixed random order of them.
     """
 
     W: Float[Array, "D C"]

@@ -29,7 +29,8 @@ class NADE(Layer):
         a: hidden biases, `[H]`.
         b: unit biases, `[D]`.
         emission: how units emit.
-        order: 0, -1 for the units' groups backwards, or the seed of a fixed random order of them.
+        order: 0, -1 for the units' groups backwards, -W for the columns of a picture W wide
+            backwards, or the seed of a fixed random order of them.
     """
 
     W: Float[Array, "D H"]

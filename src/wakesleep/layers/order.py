@@ -1,5 +1,5 @@
 """The order in which an autoregressive layer takes its units: as they stand, from the last to the
-first, or shuffled by a seed.
+first, by the columns of a picture, or shuffled by a seed.
 
 A layer keeps a number alone. The order follows from it and from the groups of the layer's units,
 the same for ever: whole groups change places, and a group's units stay together in their own order.
@@ -11,16 +11,16 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from wakesleep.data.checks import frozen_stream
 from wakesleep.layers.emission import Emission
 from wakesleep.options import Whole
 
 REVERSED = -1
-ORDER = Whole(least=REVERSED, most=10**9)
-"""The rule of the option `order`: 0 for units as they stand, -1 for the last group first, any other
-number is a seed."""
+ORDER = Whole(least=-(10**9), most=10**9)
+"""The rule of the option `order`: 0 for units as they stand, -1 for the last group first, -W for
+the columns of a picture W wide, the last group first; any other number is a seed."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,17 @@ def unit_order(seed: int, emission: Emission, size: int) -> UnitOrder:
         return UnitOrder((), (), emission.following)
     sizes = np.asarray(emission.group_sizes or (1,) * size)
     count = len(sizes)
-    backwards = np.arange(count)[::-1]
-    groups = backwards if seed == REVERSED else frozen_stream(seed).permutation(count)
+    groups = frozen_stream(seed).permutation(count) if seed > 0 else _columns(-seed, count)[::-1]
     starts = np.cumsum(sizes) - sizes
     units = np.concatenate([np.arange(starts[g], starts[g] + sizes[g]) for g in groups])
     ends = np.repeat(np.cumsum(sizes[groups]), sizes[groups])
     following = tuple(ends.tolist()) if emission.following else ()
     return UnitOrder(tuple(units.tolist()), tuple(np.argsort(units).tolist()), following)
+
+
+def _columns(width: int, count: int) -> Int[np.ndarray, " G"]:
+    """The pixels of a picture that is stored row by row, column by column."""
+    return np.argsort(np.arange(count) % width, kind="stable")
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
