@@ -35,6 +35,10 @@ class Recipe:
     or an estimator; kept as an estimator."""
     batch_size: Annotated[int, Whole(least=1)] = 100
     """Examples per step."""
+    shares: Annotated[int, Whole(least=1)] = 1
+    """Into how many equal shares a minibatch is cut, for that many processes or fewer. They are
+    computed one by one and added in order: the result is the same, bit for bit, for any number of
+    processes that divides this one."""
     epoch_updates: Annotated[int, Whole()] = 0
     """Updates in an epoch, whatever the number of rows; 0 for one pass over the training set."""
     optimiser: Annotated[str, Choice(("adam", "sgd"))] = "adam"
@@ -108,7 +112,7 @@ class Recipe:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Recipe))
-RUN_WIDE = ("init", "phases", "patience", "pretrain", "processor_seconds")
+RUN_WIDE = ("init", "phases", "patience", "pretrain", "processor_seconds", "shares")
 """Fields that hold for the whole run: no phase can set them."""
 
 NAMED: dict[str, dict[str, Any]] = {

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from wakesleep.estimators import ESTIMATORS, Estimator, Step, summarise
+from wakesleep.estimators import ESTIMATORS, Estimator, summarise
+from wakesleep.estimators.base import Part
 from wakesleep.options import Fraction, Number, Whole
 
 NAME = "remembering"
@@ -41,7 +42,7 @@ class Remembering(Estimator):
     def scored(self, depth):
         return self.samples
 
-    def step(self, model, state, batch, key):
+    def part(self, model, state, batch, key):
         remembered = state.memory[batch.rows]
 
         def surrogate(model):
@@ -52,18 +53,21 @@ class Remembering(Estimator):
             return -(drawn.log_p + learning).mean(), (signal.mean(-1), summarise(drawn))
 
         gradients, (signal, info) = eqx.filter_grad(surrogate, has_aux=True)(model)
+        return Part(gradients, (batch.x, signal), info)
+
+    def remember(self, model, state, notes, rows, key):
+        x, signal = notes
+        remembered = state.memory[rows]
 
         def error(baseline):
-            return jnp.square(signal - remembered - batch.x @ baseline["w"] - baseline["c"]).mean()
+            return jnp.square(signal - remembered - x @ baseline["w"] - baseline["c"]).mean()
 
         slope = jax.grad(error)(state.baseline)
         updates, optimiser = optax.adam(self.rate).update(slope, state.optimiser)
         baseline = optax.apply_updates(state.baseline, updates)
-        rest = signal - batch.x @ baseline["w"] - baseline["c"]
-        memory = state.memory.at[batch.rows].set(
-            self.forget * remembered + (1 - self.forget) * rest
-        )
-        return Step(gradients, State(baseline, optimiser, memory, state.steps + 1), info)
+        rest = signal - x @ baseline["w"] - baseline["c"]
+        memory = state.memory.at[rows].set(self.forget * remembered + (1 - self.forget) * rest)
+        return State(baseline, optimiser, memory, state.steps + 1)
 
 
 ESTIMATORS[NAME] = Remembering

@@ -1,4 +1,5 @@
-"""The rows of a minibatch shared out: every estimator gives what it gives with all rows at once.
+"""The shares of a minibatch: whichever process has which, every estimator gives the same bits, and
+what it gives with all rows at once up to rounding.
 
 A second device stands in for a second process: the compiled step is the same. Devices are counted
 once per Python process, so that this file's work is done in one of its own.
@@ -19,6 +20,8 @@ FLAGS = (
 )
 OTHERS = ("order_agnostic", "contrastive divergence", "persistent chains", "autoregressive")
 QUICK = ("reweighted (both)", "jsa")
+# What is learnt from the notes of all rows may be rounded otherwise where they were gathered.
+LEARNS_FROM_NOTES = ("nvil",)
 
 
 def differences(names):
@@ -34,10 +37,11 @@ def check(names):
     assert list(found) == list(names)
     for name, each in found.items():
         assert each["moved"] > 1e-3, f"{name} learnt nothing"
-        assert each["difference"] < 3e-6, name
+        assert each["difference"] <= (1e-6 if name in LEARNS_FROM_NOTES else 0), name
+        assert each["rounding"] < 3e-6, name
 
 
-def test_a_step_does_not_depend_on_how_many_share_its_rows():
+def test_a_step_does_not_depend_on_who_has_which_share():
     check(QUICK)
 
 

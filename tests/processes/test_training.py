@@ -54,9 +54,10 @@ def wait_for_epochs(run, count, *processes):
 
 
 def test_two_processes_make_what_one_makes_and_one_goes_on_where_two_stopped(tmp_path):
+    """To the last bit, if the one computes the same shares."""
     alone, both = tmp_path / "alone", tmp_path / "both"
     words = (*SMALL, "--epochs", 10)
-    one = train(*words, "--quiet", "--out", alone)
+    one = train(*words, "--quiet", "--out", alone, "--shares", 2)
     two = train(*words, "--json", "--out", both, "--processes", 2)
     # Nothing listens where nobody is to be met.
     assert wait_for_epochs(alone, 1, one, two)[0] == set()
@@ -70,9 +71,21 @@ def test_two_processes_make_what_one_makes_and_one_goes_on_where_two_stopped(tmp
     assert ended(one)[0] == 0
     code, _, err = ended(train("--resume", both, "--quiet", "--no-diagnostics"))
     assert code == 0, err
-    same_weights(alone, both)
+    same_weights(alone, both, 0)
+    assert [each["valid_ll"] for each in epochs(both)] == [
+        each["valid_ll"] for each in epochs(alone)
+    ]
+
+
+@pytest.mark.slow
+def test_a_minibatch_that_is_not_cut_is_rounded_otherwise_and_no_more(tmp_path):
+    whole, both = tmp_path / "whole", tmp_path / "both"
+    words = (*SMALL, "--epochs", 10, "--quiet")
+    assert ended(train(*words, "--out", whole))[0] == 0
+    assert ended(train(*words, "--out", both, "--processes", 2))[0] == 0
+    same_weights(whole, both)
     assert [each["valid_ll"] for each in epochs(both)] == pytest.approx(
-        [each["valid_ll"] for each in epochs(alone)], abs=1e-4
+        [each["valid_ll"] for each in epochs(whole)], abs=1e-4
     )
 
 
@@ -130,14 +143,13 @@ def test_a_taken_port_a_wrong_coordinator_and_missing_processes(tmp_path):
 def test_twenty_deaths_at_random_moments_leave_the_same_weights(tmp_path):
     """Either process is killed; the other ends by itself, with a sentence and a checkpoint.
 
-    The run that nobody disturbed has two processes as well: one would round sums otherwise, which
-    400 epochs of drawing bits make much of.
+    The run that nobody disturbed is one process's, of the same shares.
     """
     rng = np.random.default_rng(20)
     undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"
     often = ("--checkpoint-every", 0.2, "--no-diagnostics", "--quiet")
     words = (*SMALL, "--epochs", 400, *often)
-    assert ended(train(*words, "--out", undisturbed, "--processes", 2))[0] == 0
+    assert ended(train(*words, "--out", undisturbed, "--shares", 2))[0] == 0
     waited = []
     while len(waited) < 20:
         begun = (run / "config.toml").exists()

@@ -1,4 +1,6 @@
-"""Prints, for each estimator named, how far apart one device and two are after some steps."""
+"""Prints, for each estimator named, how far apart some steps end: with the shares of a minibatch
+on one device and on two, and with the whole minibatch at once.
+"""
 
 import json
 import sys
@@ -18,7 +20,7 @@ from wakesleep.shares import AXIS
 from wakesleep.training.loop import StepConfig, StepInputs, TrainState, run_steps
 from wakesleep.training.optimisers import Optimiser
 
-STEPS, BATCH, UNITS, ROWS = 3, 8, 7, 30
+STEPS, BATCH, UNITS, ROWS, SHARES = 3, 8, 7, 30, 4
 
 OTHERS = {
     "order_agnostic": ("eonade(hidden=5)", OrderAgnostic(samples=2)),
@@ -56,8 +58,9 @@ def outcomes(name):
         jax.random.key(5),
         jnp.asarray(0),
     )
-    for mesh in (None, Mesh(np.array(jax.devices()), (AXIS,))):
-        config = StepConfig(as_stored, estimator, Optimiser(optimiser, 0.5), mesh)
+    mesh = Mesh(np.array(jax.devices()), (AXIS,))
+    for shares in ((SHARES, None), (SHARES, mesh), (1, None)):
+        config = StepConfig(as_stored, estimator, Optimiser(optimiser, 0.5), *shares)
         yield run_steps(start, inputs, jnp.asarray(STEPS), config)
     yield start
 
@@ -79,9 +82,10 @@ def main():
     assert len(jax.devices()) == 2
     found = {}
     for name in sys.argv[1:]:
-        one, two, start = outcomes(name)
+        one, two, whole, start = outcomes(name)
         found[name] = {
             "difference": apart(one, two),
+            "rounding": apart(one, whole),
             "moved": apart(one.state.model, start.model),
         }
     print(json.dumps(found))

@@ -29,6 +29,7 @@ from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
 from wakesleep.errors import WakesleepError
 from wakesleep.options import check_declared
+from wakesleep.processes.threads import enough_threads
 
 Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
@@ -108,6 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
         command = parse(words)
         _check_options(command)
         keep_compiled()
+        enough_threads()
         with warnings_as_sentences():
             return command.run()
     except BrokenPipeError:

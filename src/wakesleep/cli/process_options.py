@@ -1,5 +1,7 @@
 """Options of a training by several processes, and what they come to."""
 
+import dataclasses
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +17,7 @@ from wakesleep.errors import UsageError
 if TYPE_CHECKING:
     from wakesleep.processes.place import Place
     from wakesleep.processes.team import Team
+    from wakesleep.recipe import Recipe
     from wakesleep.runs.config import DataConfig
 
 
@@ -31,6 +34,14 @@ class ProcessOptions:
     """With --coordinator: which process this is, from 0."""
     process_count: int | None = None
     """With --coordinator: how many there are; 1 to train alone under SLURM or Open MPI."""
+    shares: int | None = None
+    """Cut every minibatch into so many equal shares, as many as processes unless given. Any number
+    of processes that divides it gives the same model, bit for bit."""
+
+    def shared_out(self, recipe: "Recipe", team: "Team") -> "Recipe":
+        """The recipe of a new run by these processes."""
+        shares = self.shares or math.lcm(recipe.shares, team.count)
+        return dataclasses.replace(recipe, shares=shares)
 
     def run(
         self,

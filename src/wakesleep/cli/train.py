@@ -142,6 +142,7 @@ class Train:
             return {"--resume": "yes", "--extend": str(self.extend)}
         names = ("model", "seed", "minutes", "learning_rate", "split", "split_seed", "binarise")
         words = {f"--{name.replace('_', '-')}": str(getattr(self, name)) for name in names}
+        words["--shares"] = str(self.machines.shares)
         return {**words, "recipe": json.dumps(self._recipe().to_dict())}
 
     def _door(self, path: Path) -> "Callable[[Path, RunOptions], int]":
@@ -185,7 +186,7 @@ class Train:
             raise UsageError(f"{path} is still choosing a model: resume it first")
         if not self.resume:
             minutes = MINUTES if self.minutes is None else self.minutes
-            data = choice.prepare(self._config(), minutes, overwrite=self.overwrite)
+            data = choice.prepare(self._config(options.team), minutes, overwrite=self.overwrite)
             options.on_data(data)
             if choice.config().data.held_out and not (self.quiet or self.json):
                 print(held_out_note(data), file=sys.stderr)
@@ -212,7 +213,7 @@ class Train:
         if self.resume:
             result = resume_run(path, options, extend=self.extend, data=self.moved)
         else:
-            result = start_run(path, self._config(), options, overwrite=self.overwrite)
+            result = start_run(path, self._config(options.team), options, overwrite=self.overwrite)
         if result is None:
             self._say({"run": str(path), "finished": True}, f"{path} is finished: nothing to do")
         elif not result.snapshot.finished:
@@ -234,8 +235,8 @@ class Train:
         if self.extend:
             raise UsageError(f"{path} is still choosing a learning rate: resume it first")
         if not self.resume:
-            data = choice.prepare(self._config(), self._rates(), overwrite=self.overwrite)
-            options.on_data(data)
+            config = self._config(options.team)
+            options.on_data(choice.prepare(config, self._rates(), overwrite=self.overwrite))
         scores = choice.run(options, self.moved)
         if not scores:
             return self._interrupted(path)
@@ -259,8 +260,9 @@ class Train:
                 f"--learning-rate {self.learning_rate} must be a number or several joined by commas"
             ) from None
 
-    def _config(self) -> RunConfig:
-        return RunConfig(self._data(), self.model, self.seed, self._recipe())
+    def _config(self, team: "Team") -> RunConfig:
+        recipe = self.machines.shared_out(self._recipe(), team)
+        return RunConfig(self._data(), self.model, self.seed, recipe)
 
     def _data(self) -> DataConfig:
         files = (self.data, self.valid, self.test)

@@ -50,14 +50,22 @@ class Info(eqx.Module):
     kl: tuple[Float[Array, ""], ...]
 
 
-class Step(NamedTuple):
-    """What a step gives.
+class Part(NamedTuple):
+    """What some rows of a minibatch give.
 
     Attributes:
-        gradients: of the loss to descend, averaged over the batch, in the model's own shape.
-        state: what the next step needs.
+        gradients: of the loss to descend, averaged over the rows, in the model's own shape.
+        notes: what the next state is made of, with the rows in front; `()` for none.
         info: what a person plots.
     """
+
+    gradients: LatentModel
+    notes: PyTree
+    info: Info
+
+
+class Step(NamedTuple):
+    """What a whole minibatch gives: as a part does, and the state that the next step needs."""
 
     gradients: LatentModel
     state: PyTree
@@ -73,8 +81,8 @@ class Estimator(abc.ABC):
     annotations declare (`wakesleep.options`).
 
     To write a new one, in a file of its own: a frozen dataclass with the options as fields,
-    `step`, `init` where it has a state or asks something of the model, and one line in
-    `ESTIMATORS` (`estimators/__init__.py`).
+    `part`, `init` where it has a state or asks something of the model, `remember` where the state
+    changes, and one line in `ESTIMATORS` (`estimators/__init__.py`).
 
     Attributes:
         normalises: whether its gradient has the −∂ log Z of an undirected top. One that has not
@@ -98,8 +106,32 @@ class Estimator(abc.ABC):
         return ()
 
     @abc.abstractmethod
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients from some rows of a minibatch, which may be all of them.
+
+        It knows nothing of the minibatch's other rows: another process may have them.
+        """
+
+    def remember(
+        self,
+        model: LatentModel,
+        state: PyTree,
+        notes: PyTree,
+        rows: Int[Array, " B"],
+        key: Key[Array, ""],
+    ) -> PyTree:
+        """The next state, from the notes of all rows of a minibatch; as it was, unless overridden.
+
+        The model is the one that the gradients are of.
+        """
+        del model, notes, rows, key
+        return state
+
     def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
         """Gradients from a minibatch, and the next state."""
+        part = self.part(model, state, batch, key)
+        following = self.remember(model, state, part.notes, batch.rows, key)
+        return Step(part.gradients, following, part.info)
 
     @abc.abstractmethod
     def scored(self, depth: int) -> int:

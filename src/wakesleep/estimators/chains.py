@@ -6,6 +6,7 @@ The mean is taken over chains that go on from step to step (persistent contrasti
 Tieleman 2008), or that start afresh from the data's own h_L (contrastive divergence, Hinton 2002).
 """
 
+import functools
 from typing import Any
 
 import jax
@@ -30,8 +31,8 @@ def data_starts(key: Key[Array, ""], drawn: Draw, x: Any) -> Float[Array, "B _"]
     """h_L of each example, one of its K in proportion to their weights; x of a plain RBM."""
     if not drawn.h:
         return x
-    chosen = jax.random.categorical(key, shares.gathered(drawn.log_weights))
-    chosen = chosen[shares.places(len(drawn.log_weights))]
+    noise = shares.drawn(functools.partial(jax.random.gumbel, key), drawn.log_weights.shape)
+    chosen = (drawn.log_weights + noise).argmax(-1)
     return jnp.take_along_axis(drawn.h[-1], chosen[:, None, None], axis=1)[:, 0]
 
 

@@ -11,7 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, refuse_missing, summarise
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
 from wakesleep.numerics import logistic_noise
@@ -52,8 +52,8 @@ class DisARM(Estimator):
         """K for every layer's pairs."""
         return self.samples * max(1, depth)
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the bound, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the bound, averaged over the rows."""
         machine = _check_model(model)
         refuse_missing(batch.x, "disarm")
 
@@ -67,7 +67,7 @@ class DisARM(Estimator):
             return -objective, summarise(first.drawn)
 
         gradients, info = eqx.filter_grad(loss, has_aux=True)(machine)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)
 
 
 class _Pairs(NamedTuple):

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from wakesleep import shares
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, refuse_missing, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
@@ -72,8 +72,8 @@ class JSA(Estimator):
         del depth
         return self.samples + 1
 
-    def step(self, model: LatentModel, state: JSAState, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus both log-probabilities along the chains, which move on."""
+    def part(self, model: LatentModel, state: JSAState, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus both log-probabilities along the chains, and where these end."""
         refuse_missing(batch.x, "jsa")
         proposal_key, accept_key = jax.random.split(key)
 
@@ -89,13 +89,24 @@ class JSA(Estimator):
             return -objective, (last, summarise(drawn))
 
         gradients, (last, info) = eqx.filter_grad(loss, has_aux=True)(model)
-        rows, last = shares.gathered((batch.rows, last))
+        return Part(gradients, last, info)
+
+    def remember(
+        self,
+        model: LatentModel,
+        state: JSAState,
+        notes: Any,
+        rows: Int[Array, " B"],
+        key: Key[Array, ""],
+    ) -> JSAState:
+        """The chains go on from where they ended."""
+        del model, key
         h = jax.tree.map(
             lambda all_rows, new: all_rows.at[rows].set(new.astype(all_rows.dtype)),
             state.h,
-            last,
+            notes,
         )
-        return Step(gradients, JSAState(h, state.visited.at[rows].set(True)), info)
+        return JSAState(h, state.visited.at[rows].set(True))
 
 
 def _metropolis(key: Key[Array, ""], log_weights: Float[Array, "B _"]) -> Int[Array, "K B"]:

@@ -11,8 +11,7 @@ import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
-from wakesleep import shares
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, summarise
 from wakesleep.estimators.weighted import example_like
 from wakesleep.models.base import Draw, LatentModel, Terms
 from wakesleep.models.helmholtz import HelmholtzMachine
@@ -67,8 +66,8 @@ class NVIL(Estimator):
     l is log p − log q. In a Helmholtz machine every layer has a signal of its own, the terms that
     h_l and what lies above it have a part in, and a baseline C of the layer below it, which is x
     for h₁. Other models have one signal and a baseline of x, its arrays flattened and joined.
-    c and v are those of the steps before (the first step has only its own), so that no sample
-    centres itself; C learns by Adam to make the square of the normalised signal small.
+    c and v are those of the steps before, so that no sample centres itself; the first step finds
+    them and leaves q as it is. C learns by Adam to make the square of the normalised signal small.
 
     Mnih & Gregor, "Neural variational inference and learning in belief networks" (ICML 2014).
 
@@ -101,39 +100,47 @@ class NVIL(Estimator):
         del depth
         return self.samples
 
-    def step(self, model: LatentModel, state: NVILState, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the bound, averaged over the batch; the baselines learn too."""
+    def part(self, model: LatentModel, state: NVILState, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the bound, averaged over the rows."""
 
         def loss(model: LatentModel) -> tuple[Float[Array, ""], tuple[_Signals, Info]]:
             drawn = model.draw(key, batch.x, self.samples)
             signals = _signals(model, drawn, batch.x)
-            running = _running(state, signals)
+            running = state.centre, state.variance
+            normalised = _normalised(state.baselines, signals, running)
             learning = [
-                lax.stop_gradient(signal) * log_q
-                for signal, log_q in zip(
-                    _normalised(state.baselines, signals, running), signals.log_q, strict=True
-                )
+                lax.stop_gradient((state.steps > 0) * signal) * log_q
+                for signal, log_q in zip(normalised, signals.log_q, strict=True)
             ]
             objective = sum(learning, start=drawn.log_p)
             return -objective.mean(), (lax.stop_gradient(signals), summarise(drawn))
 
         gradients, (signals, info) = eqx.filter_grad(loss, has_aux=True)(model)
-        return Step(gradients, self._learn(state, signals), info)
+        return Part(gradients, signals, info)
 
     def _first_baseline(self, key: Key[Array, ""], size: int) -> Baseline:
         limit = math.sqrt(6 / (size + self.units))
         W = jax.random.uniform(key, (self.units, size), minval=-limit, maxval=limit)
         return Baseline(W, jnp.zeros(self.units), jnp.zeros(self.units))
 
-    def _learn(self, state: NVILState, signals: _Signals) -> NVILState:
+    def remember(
+        self,
+        model: LatentModel,
+        state: NVILState,
+        notes: _Signals,
+        rows: Int[Array, " B"],
+        key: Key[Array, ""],
+    ) -> NVILState:
         """A step of the baselines' Adam, and the running numbers moved."""
+        del model, rows, key
+        signals = notes
         running = _running(state, signals)
 
         def error(baselines: tuple[Baseline, ...]) -> Float[Array, ""]:
             left = _normalised(baselines, signals, running)
             return sum((jnp.square(each).mean() for each in left), start=jnp.zeros(()))
 
-        slope = shares.mean(jax.grad(error)(state.baselines))
+        slope = jax.grad(error)(state.baselines)
         updates, optimiser = optax.adam(self.baseline_rate).update(slope, state.optimiser)
         baselines = optax.apply_updates(state.baselines, updates)
         # At the first step `running` is of this batch, and stays as it is.
@@ -188,9 +195,9 @@ def _moments(baselines: tuple[Baseline, ...], signals: _Signals) -> _Moments:
     left = lax.stop_gradient(_left_over(baselines, signals))
     if not left:
         return jnp.zeros(0), jnp.zeros(0)
-    centre = shares.mean(jnp.stack([each.mean() for each in left]))
+    centre = jnp.stack([each.mean() for each in left])
     squares = [jnp.square(each - c).mean() for each, c in zip(left, centre, strict=True)]
-    return centre, shares.mean(jnp.stack(squares))
+    return centre, jnp.stack(squares)
 
 
 def _running(state: NVILState, signals: _Signals) -> _Moments:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import shares
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step
+from wakesleep.estimators.base import Batch, Estimator, Info, Part
 from wakesleep.layers.emission import CERTAIN
 from wakesleep.models.base import LatentModel
 from wakesleep.models.bit_model import Visible
@@ -51,8 +51,8 @@ class OrderAgnostic(Estimator):
         del depth
         return self.samples
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the estimate, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the estimate, averaged over the rows."""
 
         def loss(model: EoNADE) -> tuple[Float[Array, ""], Float[Array, ""]]:
             value = masked_log_prob(model, key, batch.x, self.samples).mean()
@@ -61,7 +61,7 @@ class OrderAgnostic(Estimator):
         gradients, value = eqx.filter_grad(loss, has_aux=True)(_check_model(model))
         # Nothing is weighted, and the estimate is of the bound: E_o[log p] is below log p.
         samples = jnp.asarray(float(self.samples))
-        return Step(gradients, state, Info(value, value, samples, 1 / samples, ()))
+        return Part(gradients, (), Info(value, value, samples, 1 / samples, ()))
 
 
 def masked_log_prob(

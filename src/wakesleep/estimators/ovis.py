@@ -9,7 +9,7 @@ import jax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
-from wakesleep.estimators.base import Batch, Estimator, Step
+from wakesleep.estimators.base import Batch, Estimator, Part
 from wakesleep.estimators.weighted import Coefficients, climb, others_log_sum
 from wakesleep.models.base import LatentModel
 from wakesleep.options import Number, Whole
@@ -43,11 +43,11 @@ class OVIS(Estimator):
         del depth
         return self.samples
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the multi-sample bound, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the multi-sample bound, averaged over the rows."""
         coefficients = partial(_coefficients, gamma=self.gamma)
         gradients, info = climb(model, batch, key, self.samples, coefficients)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)
 
 
 def _coefficients(log_weights: Float[Array, "B K"], *, gamma: float | int) -> Coefficients:

@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, refuse_missing, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, refuse_missing, summarise
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
 from wakesleep.inference.smc import Ends, Particles, sweep
 from wakesleep.models.base import Draw, LatentModel
@@ -58,8 +58,8 @@ class Refined(Estimator):
         times = self.moves + 2 if self.moves and depth else 1
         return self.samples * times + (self.dreams if self.sleep_q else 0)
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the weighted log-probabilities, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the weighted log-probabilities, averaged over the rows."""
         machine = _check_model(model)
         refuse_missing(batch.x, "refined")
         wake_key, sleep_key = jax.random.split(key)
@@ -75,7 +75,7 @@ class Refined(Estimator):
             return -objective, summarise(moved.start, moved.log_weights)
 
         gradients, info = eqx.filter_grad(loss, has_aux=True)(machine)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)
 
 
 class Moved(NamedTuple):

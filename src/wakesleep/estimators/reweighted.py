@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from wakesleep import shares
 from wakesleep.errors import UsageError
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, summarise
 from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
 from wakesleep.inference.combinations import combine, combined_objective
@@ -81,24 +80,39 @@ class Reweighted(Estimator):
         del depth
         return self.samples + (self.dreams if self.sleep_q else 0)
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the weighted log-probabilities, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the weighted log-probabilities, averaged over the rows."""
         wake_key, sleep_key = jax.random.split(key)
 
-        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], tuple[Info, PyTree]]:
+        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], Info]:
             drawn = model.draw(wake_key, batch.x, self.samples)
             objective, info = self._wake(model, drawn)
-            chains = self._moved_chains(model, state, drawn, batch, key)
+            chains = self._chains(model, state, drawn, batch, key)
             if has_chains(chains):
                 objective -= self.wake_p * negative_phase(model, chains)
             if self.sleep_q:
                 count = batch.rows.shape[0] * self.dreams
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
                 objective += self.sleep_q * sleep_objective(model, sleep_key, count, chains)
-            return -objective, (info, chains)
+            return -objective, info
 
-        gradients, (info, chains) = eqx.filter_grad(surrogate, has_aux=True)(model)
-        return Step(gradients, chains if self.chains else state, info)
+        gradients, info = eqx.filter_grad(surrogate, has_aux=True)(model)
+        return Part(gradients, (), info)
+
+    def remember(
+        self,
+        model: LatentModel,
+        state: PyTree,
+        notes: PyTree,
+        rows: Int[Array, " B"],
+        key: Key[Array, ""],
+    ) -> PyTree:
+        """Where the chains that last are after this step's sweeps."""
+        del notes, rows
+        rbm = undirected_top(model)
+        if rbm is None or not self.chains:
+            return state
+        return rbm.gibbs(jax.random.fold_in(key, CHAINS), state, self.sweeps)
 
     def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
         """What the wake updates climb, and what a person plots of the samples."""
@@ -110,15 +124,14 @@ class Reweighted(Estimator):
             return objective, dataclasses.replace(info, log_likelihood=log_likelihood.mean())
         return wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q), info
 
-    def _moved_chains(
+    def _chains(
         self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]
     ) -> PyTree:
-        """Where the chains of an undirected top are after this step's sweeps; `()` without one."""
+        """The chains of an undirected top: those that last, or short ones from the data."""
         rbm = undirected_top(model)
         if rbm is None:
             return ()
+        if self.chains:
+            return state
         key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
-        if not self.chains:
-            return rbm.gibbs(key_chain, data_starts(key_start, drawn, batch.x), self.sweeps)
-        with shares.not_shared():
-            return rbm.gibbs(key_chain, state, self.sweeps)
+        return rbm.gibbs(key_chain, data_starts(key_start, drawn, batch.x), self.sweeps)

@@ -6,7 +6,7 @@ from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep.estimators.base import Batch, Estimator, Step
+from wakesleep.estimators.base import Batch, Estimator, Part
 from wakesleep.estimators.weighted import Coefficients, climb, others_mean
 from wakesleep.models.base import LatentModel
 from wakesleep.options import Whole
@@ -32,10 +32,10 @@ class RLOO(Estimator):
         del depth
         return self.samples
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the bound, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the bound, averaged over the rows."""
         gradients, info = climb(model, batch, key, self.samples, _coefficients)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)
 
 
 def _coefficients(log_weights: Float[Array, "B K"]) -> Coefficients:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import importance
-from wakesleep.estimators.base import Batch, Estimator, Step
+from wakesleep.estimators.base import Batch, Estimator, Part
 from wakesleep.estimators.weighted import Coefficients, climb
 from wakesleep.models.base import LatentModel
 from wakesleep.options import Number, Whole
@@ -45,11 +45,11 @@ class TVO(Estimator):
         del depth
         return self.samples
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the objective, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the objective, averaged over the rows."""
         coefficients = partial(_coefficients, betas=self.betas())
         gradients, info = climb(model, batch, key, self.samples, coefficients)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)
 
     def betas(self) -> np.ndarray:
         """β₀ = 0, β₁, …, 1: the ends of the intervals.

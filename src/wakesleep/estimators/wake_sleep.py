@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
-from wakesleep.estimators.base import Batch, Estimator, Info, Step, summarise
+from wakesleep.estimators.base import Batch, Estimator, Info, Part, summarise
 from wakesleep.estimators.weighted import example_like, sleep_objective
 from wakesleep.models.base import LatentModel
 from wakesleep.options import Whole
@@ -41,8 +41,8 @@ class WakeSleep(Estimator):
         del depth
         return self.samples + self.dreams
 
-    def step(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Step:
-        """Gradients of minus the two log-probabilities, averaged over the batch."""
+    def part(self, model: LatentModel, state: PyTree, batch: Batch, key: Key[Array, ""]) -> Part:
+        """Gradients of minus the two log-probabilities, averaged over the rows."""
         wake_key, sleep_key = jax.random.split(key)
 
         def loss(model: LatentModel) -> tuple[Float[Array, ""], Info]:
@@ -52,4 +52,4 @@ class WakeSleep(Estimator):
             return -objective, summarise(drawn)
 
         gradients, info = eqx.filter_grad(loss, has_aux=True)(model)
-        return Step(gradients, state, info)
+        return Part(gradients, (), info)

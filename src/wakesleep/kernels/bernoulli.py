@@ -67,8 +67,8 @@ def bernoulli_sample(
 
 
 def _serves_key(key: Array) -> bool:
-    # The compiled kernels draw whole arrays, not the rows of one process.
-    if shares.processes() > 1:
+    # The compiled kernels draw whole arrays, not those of a share.
+    if shares.inside():
         return False
     return native.serves() and str(jax.random.key_impl(key)) == "threefry2x32"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from wakesleep.errors import UsageError
 from wakesleep.processes.place import Place, free_address
+from wakesleep.processes.threads import enough_threads, own_cores
 
 SECONDS_TO_END = 60
 """The other processes are given this long to end once this one has."""
@@ -23,7 +24,7 @@ def launched(count: int, words: list[str]) -> Iterator[Place]:
     if count < 2:
         raise UsageError(f"--processes must be 2 or more, not {count}")
     coordinator = free_address()
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    cores = own_cores()
     others = []
     for index in range(1, count):
         place = ["--coordinator", coordinator, "--process-id", str(index)]
@@ -40,6 +41,7 @@ def launched(count: int, words: list[str]) -> Iterator[Place]:
             )
         )
     _stay_on(cores, 0, count)
+    enough_threads()
     try:
         yield Place(coordinator, 0, count)
     finally:
@@ -52,5 +54,5 @@ def launched(count: int, words: list[str]) -> Iterator[Place]:
 
 def _stay_on(cores: list[int], index: int, count: int) -> None:
     """This process, and those it starts from now on, use every `count`-th core."""
-    if len(cores) >= count:
+    if len(cores) >= count and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores[index::count])

@@ -11,7 +11,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from wakesleep import shares
-from wakesleep.errors import UsageError
 from wakesleep.processes.lines import Line, LostProcessError
 
 
@@ -117,15 +116,6 @@ class Team:
             raise LostProcessError(
                 f"a process of {self.count} is gone: process {self.index} lost it ({reason})"
             ) from None
-
-    def check_shares(self, rows: int) -> None:
-        """Refuse minibatches that cannot be shared out evenly."""
-        if rows % self.count:
-            fitting = self.count * max(1, round(rows / self.count))
-            raise UsageError(
-                f"a minibatch of {rows} rows cannot be shared by {self.count} processes evenly: "
-                f"--batch-size {fitting} can"
-            )
 
     def part(self, rows: int) -> slice:
         """This process's rows of a minibatch of so many."""

@@ -111,7 +111,10 @@ class AutomaticChoice:
 
 def _config(base: RunConfig, candidate: Candidate) -> RunConfig:
     return dataclasses.replace(
-        base, model=candidate.model, seed=base.seed + candidate.seed, recipe=candidate.recipe
+        base,
+        model=candidate.model,
+        seed=base.seed + candidate.seed,
+        recipe=dataclasses.replace(candidate.recipe, shares=base.recipe.shares),
     )
 
 

@@ -1,5 +1,6 @@
 """Minibatches of rows, in an order that depends on the seed and their place in the run alone."""
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ import numpy as np
 
 from wakesleep.data import Table
 from wakesleep.data.smoothed_rows import SmoothedRows
+from wakesleep.errors import UsageError
+from wakesleep.recipe import Recipe
 
 # A call of the compiled loop is at most this many steps, so that progress is shown and
 # Ctrl-C is answered within seconds even where an epoch takes minutes.
@@ -35,6 +38,18 @@ class BatchBlock(NamedTuple):
 def steps_per_epoch(examples: int, batch_size: int, epoch_updates: int = 0) -> int:
     """Those that were asked for; or as many as show every example at least once."""
     return epoch_updates or -(-examples // batch_size)
+
+
+def check_shares(recipe: Recipe, examples: int, processes: int = 1) -> None:
+    """Refuse minibatches that cannot be cut into the recipe's shares, one for each process."""
+    for phase in recipe.expand():
+        rows, shares = min(phase.batch_size, examples), math.lcm(phase.shares, processes)
+        if rows % shares:
+            whose = f" for {processes} processes" if processes > 1 else ""
+            raise UsageError(
+                f"a minibatch of {rows} rows cannot be cut into {shares} equal shares{whose}: "
+                f"--batch-size {shares * max(1, round(rows / shares))} can"
+            )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from wakesleep import shares
 from wakesleep.estimators import Batch, Estimator, Info, Step, summarise
 from wakesleep.inference.rows import Decoder
 from wakesleep.models.base import LatentModel
+from wakesleep.shares import Found, Split
 from wakesleep.training.optimisers import Moving, Optimiser
 
 
@@ -50,13 +51,20 @@ class StepConfig(NamedTuple):
         decode: stored rows to examples.
         estimator: examples to gradients.
         optimiser: gradients to parameters and their averages.
-        mesh: of the processes that share out each minibatch; None for one process.
+        shares: into how many each minibatch is cut.
+        mesh: of the processes that take these; None for one process.
     """
 
     decode: Decoder
     estimator: Estimator
     optimiser: Optimiser
+    shares: int = 1
     mesh: Mesh | None = None
+
+    @property
+    def split(self) -> Split:
+        """How a minibatch is shared out."""
+        return Split(self.shares, self.mesh.size if self.mesh else 1)
 
 
 class StepInputs(NamedTuple):
@@ -132,11 +140,18 @@ def _gradients_at(
     state: TrainState, inputs: StepInputs, i: Int[Array, ""], config: StepConfig
 ) -> Step:
     rows, numbers = jax.tree.map(lambda leaf: leaf[i], (inputs.rows, inputs.numbers))
-    batch = Batch(config.decode(rows), numbers)
     key = jax.random.fold_in(inputs.key, inputs.first + i)
-    step = config.estimator.step(state.model, state.estimator, batch, key)
-    gradients, info = shares.mean((step.gradients, step.info))
-    return Step(gradients, step.state, info)
+
+    def share(rows: tuple[PyTree, Array]) -> Found:
+        batch = Batch(config.decode(rows[0]), rows[1])
+        part = config.estimator.part(state.model, state.estimator, batch, key)
+        return Found((part.gradients, part.info), part.notes)
+
+    found = shares.of_all(share, (rows, numbers), config.split, state.step)
+    gradients, info = found.means
+    numbers = shares.gathered(numbers, config.split)
+    following = config.estimator.remember(state.model, state.estimator, found.notes, numbers, key)
+    return Step(gradients, following, info)
 
 
 def _shared(
@@ -153,8 +168,7 @@ def _shared(
     arrays, static = eqx.partition((state, inputs, number), eqx.is_array)
 
     def own(arrays: Any) -> Any:
-        with shares.sharing(mesh.size):
-            result = function(*eqx.combine(arrays, static), config)
+        result = function(*eqx.combine(arrays, static), config)
         result, rest = eqx.partition(result, eqx.is_array)
         static_result.append(rest)
         return result

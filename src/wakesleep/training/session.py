@@ -20,7 +20,7 @@ from wakesleep.models import LatentModel, Mixture, TableModel
 from wakesleep.processes.lines import LostProcessError
 from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch
+from wakesleep.training.batches import BatchBlock, Batches, check_shares, steps_per_epoch
 from wakesleep.training.clocks import Clocks
 from wakesleep.training.divergence import explain_failure
 from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
@@ -152,6 +152,7 @@ class _Session:
         should_stop: Callable[[], bool],
         team: Team = ALONE,
     ):
+        check_shares(recipe, len(data.train), team.count)
         self.data, self.recipe, self.seed = data, recipe, seed
         self.phases = recipe.expand()
         self.observers = observers
@@ -255,16 +256,15 @@ class _Session:
         """Keep the best parameters, and move on to the next epoch or phase."""
         position, phase = before.position, self.phases[before.position.phase]
         best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
-        seconds, processor_seconds = took
-        rate = scores.steps * min(phase.batch_size, len(self.data.train)) / seconds
+        rate = scores.steps * min(phase.batch_size, len(self.data.train)) / took[0]
         record = replace(
             epoch_record(position, arrays.sums, scores, best),
-            seconds=seconds,
+            seconds=took[0],
             examples_per_second=rate,
-            processor_seconds=processor_seconds,
+            processor_seconds=took[1],
         )
         self.history.append(record)
-        spent = before.processor_seconds + processor_seconds
+        spent = before.processor_seconds + took[1]
         after = next_position(position, best, phase)
         if 0 < phase.processor_seconds <= spent:
             after = Position(len(self.phases), 0, after.epoch, 0)
@@ -275,7 +275,7 @@ class _Session:
             self.compiled = False
         sums = jax.tree.map(jnp.zeros_like, arrays.sums)
         arrays = Arrays(state, kept, sums)
-        total = before.seconds + seconds
+        total = before.seconds + took[0]
         snapshot = Snapshot(arrays, after, best, total, processor_seconds=spent)
         self.tell(EpochDone(record, snapshot))
         return snapshot

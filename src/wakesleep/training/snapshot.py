@@ -1,6 +1,7 @@
 """Where a training run stands: all that is needed to go on as if it had never stopped."""
 
 import functools
+import math
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -91,7 +92,8 @@ def validation_key(seed: int) -> Key[Array, ""]:
 @functools.lru_cache(maxsize=8)
 def step_config(phase: Recipe, decode: Decoder, mesh: Mesh | None = None) -> StepConfig:
     """How a phase takes a step; the same object each time, so that it is compiled once."""
-    return StepConfig(decode, phase.estimator, build_optimiser(phase), mesh)
+    shares = math.lcm(phase.shares, mesh.size if mesh else 1)
+    return StepConfig(decode, phase.estimator, build_optimiser(phase), shares, mesh)
 
 
 def first_arrays(model: LatentModel, recipe: Recipe, rows: Table, seed: int) -> Arrays:
