@@ -24,7 +24,8 @@ from benchmarks.machine import provenance, write_result
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 BATCHES = (100, 1000)
-COUNTS = (1, 2, 4)
+SPLITS = ((1, 1), (1, 2), (2, 2), (4, 4))
+"""Processes, and shares of a minibatch."""
 STEPS = 200
 """Of one repetition at the smallest minibatch; fewer at larger ones, for the same rows."""
 REPETITIONS = 5
@@ -39,8 +40,9 @@ LATENCY = 50e-6
 """Seconds that a message between two hosts of one room takes besides its bytes."""
 
 
-def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[str, Any]:
+def place(index: int, split: tuple[int, int], address: str, batch: int, steps: int) -> Any:
     """What one process measures."""
+    count, cut = split
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -54,7 +56,7 @@ def place(index: int, count: int, address: str, batch: int, steps: int) -> dict[
     from wakesleep.training.snapshot import start_optimiser, step_config
 
     team = join(Place(address, index, count), {})
-    recipe = Recipe(batch_size=batch)
+    recipe = Recipe(batch_size=batch, shares=cut)
     model = build(ARCHITECTURE, FEATURES, key=jax.random.key(0))
     start = TrainState(model, model, start_optimiser(model, recipe), jnp.zeros((), jnp.int32), ())
     rng = np.random.default_rng(index)
@@ -89,12 +91,13 @@ def sent() -> int:
     return total
 
 
-def measure(count: int, batch: int, steps: int) -> dict[str, Any]:
-    """What process 0 of so many measures."""
+def measure(split: tuple[int, int], batch: int, steps: int) -> dict[str, Any]:
+    """What process 0 measures."""
     from wakesleep.processes.place import free_address
 
     cores = sorted(os.sched_getaffinity(0))
-    words = [str(count), free_address(), str(batch), str(steps)]
+    count, cut = split
+    words = [str(count), str(cut), free_address(), str(batch), str(steps)]
     started = [
         subprocess.Popen(
             [*pinned(cores[i % len(cores)]), "--place", str(i), *words],
@@ -119,15 +122,16 @@ def measured(steps: int, cores: int) -> tuple[list[dict[str, Any]], int]:
     rows: list[dict[str, Any]] = []
     for batch in BATCHES:
         alone = 0.0
-        for count in COUNTS:
+        for count, cut in SPLITS:
             timed = count <= cores
             few = max(1, steps * BATCHES[0] // batch)
-            found = measure(count, batch, few if timed else STEPS_TO_COUNT_BYTES)
+            found = measure((count, cut), batch, few if timed else STEPS_TO_COUNT_BYTES)
             parameters = int(found["parameters"])
-            row = {"batch": batch, "processes": count, "bytes_per_step": 0.0, "by_arithmetic": 0.0}
+            row: dict[str, Any] = {"batch": batch, "processes": count, "shares": cut}
+            row |= {"bytes_per_step": 0.0, "by_arithmetic": 0.0}
             if count > 1:
                 row |= {"bytes_per_step": found["sent"]}
-                row |= {"by_arithmetic": ring(4 * parameters, count)}
+                row |= {"by_arithmetic": sent_by_each(4 * parameters, count)}
             if timed:
                 one = statistics.median(found["seconds"])
                 alone = alone or one
@@ -138,15 +142,16 @@ def measured(steps: int, cores: int) -> tuple[list[dict[str, Any]], int]:
     return rows, parameters
 
 
-def ring(size: float, count: int) -> float:
-    """Bytes that each of so many processes sends to sum an array of this size round a ring."""
+def sent_by_each(size: float, count: int) -> float:
+    """Bytes that each of so many processes sends: a piece of its own array to each of the others,
+    which adds them, and the sum of its own piece to each."""
     return 2 * (count - 1) / count * size
 
 
 def step_time(rows: list[dict[str, Any]]) -> tuple[float, float]:
     """Seconds of a step of one process: for the step itself, and for each row of its minibatch."""
     (small, quick), (large, slow) = (
-        (row["batch"], 1 / row["steps_per_second"]) for row in rows if row["processes"] == 1
+        (row["batch"], 1 / row["steps_per_second"]) for row in rows if row["shares"] == 1
     )
     each = (slow - quick) / (large - small)
     return max(0.0, quick - each * small), each
@@ -160,7 +165,7 @@ def on_paper(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for hosts in HOSTS:
         for batch, every in [(b, e) for b in (*BATCHES, 10 * BATCHES[-1]) for e in (1, 10)]:
             batch = -(-batch // hosts) * hosts
-            talk = ring(size, hosts) / WIRE + 2 * (hosts - 1) * LATENCY
+            talk = sent_by_each(size, hosts) / WIRE + 2 * (hosts - 1) * LATENCY
             seconds = fixed + each * batch / hosts + talk / every
             row = {"hosts": hosts, "batch": batch, "averaged_every": every}
             row |= {"steps_per_second": 1 / seconds, "talking": talk / every / seconds}
@@ -170,8 +175,8 @@ def on_paper(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     if "--place" in sys.argv:
-        index, count, address, batch, steps = sys.argv[sys.argv.index("--place") + 1 :]
-        found = place(int(index), int(count), address, int(batch), int(steps))
+        index, count, cut, address, batch, steps = sys.argv[sys.argv.index("--place") + 1 :]
+        found = place(int(index), (int(count), int(cut)), address, int(batch), int(steps))
         print(json.dumps(found))
         return
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
@@ -197,19 +202,20 @@ Adam. Each process has a core of its own, so that there are at most {result["cor
 second are the median of {result["repetitions"]} times {result["steps"]} steps (fewer at the larger
 batch), with the slowest and the fastest. [How to train so](howto/cluster.md).
 
-| batch | processes | steps a second | times one process | bytes each sends a step | by arithmetic |
-|---|---|---|---|---|---|
+| batch | processes | shares | steps a second | times one | bytes each sends | by arithmetic |
+|---|---|---|---|---|---|---|
 {_lines(result["rows"], _measured_line)}
 
 Bytes are what the kernel counted as sent by TCP, without headers and repetitions. By arithmetic:
-{result["parameters"]:,} numbers of four bytes go round a ring, of which each of n processes sends
-2 (n - 1) / n. The bytes of more processes than cores are counted, their steps are not timed.
+of {result["parameters"]:,} numbers of four bytes each of n processes sends 2 (n - 1) / n: every
+process adds up a piece of the shares' gradients, and sends the sum to all. The bytes of more
+processes than cores are counted, their steps are not timed.
 
 ## On paper: hosts on 10 Gbit
 
 Not measured. One process takes {ms:.2f} ms for a step and {us:.1f} µs more for each row of its
 minibatch (a line through the two batches above). Hosts share out the rows and not the rest, such
-as the update of all parameters. A ring of n hosts sends the bytes above at 10 Gbit a second, in
+as the update of all parameters. Each of n hosts sends the bytes above at 10 Gbit a second, in
 2 (n - 1) messages of {LATENCY * 1e6:.0f} µs each, while nothing is computed. A minibatch is the
 next multiple of the hosts.
 
@@ -234,7 +240,7 @@ def _measured_line(row: dict[str, Any]) -> str:
         spread = f"{row['slowest']:.1f} to {row['fastest']:.1f}"
         speed = f"{row['steps_per_second']:.1f} ({spread}) | {row['speedup']:.2f}"
     sent = f"{row['bytes_per_step']:,.0f} | {row['by_arithmetic']:,.0f}"
-    return f"| {row['batch']:,} | {row['processes']} | {speed} | {sent} |"
+    return f"| {row['batch']:,} | {row['processes']} | {row['shares']} | {speed} | {sent} |"
 
 
 def _paper_line(row: dict[str, Any]) -> str:

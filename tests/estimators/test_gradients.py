@@ -218,7 +218,8 @@ def test_weights_thousands_of_nats_apart_leave_gradients_finite(name, key):
         gradients, state, info = estimator.step(machine, state, batch, key)
         assert np.isfinite(flat(gradients)).all()
         assert np.isfinite(flat(info)).all()
-        assert np.any(flat(gradients.q) != 0)
+    # nvil's first step leaves q as it is.
+    assert np.any(flat(gradients.q) != 0)
 
 
 @pytest.mark.parametrize("name", CASES)
