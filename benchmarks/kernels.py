@@ -22,11 +22,11 @@ from jax import lax
 
 from benchmarks.machine import provenance, write_result
 from benchmarks.steps import Steps
-from benchmarks.work import step_flops
 from wakesleep import architecture, kernels
 from wakesleep.kernels import ar_sbn, nade_reference
 from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 from wakesleep.recipe import Recipe
+from wakesleep.training.work import step_flops
 
 BATCH, SAMPLES, PIXELS, HIDDEN = 25, 5, 784, 200
 STEPS_PER_CALL = 20

@@ -19,10 +19,10 @@ import jax
 import numpy as np
 
 from benchmarks.machine import provenance, sgemm_rate, write_result
-from benchmarks.work import evaluation_flops
 from wakesleep.architecture import build
 from wakesleep.evaluation import log_likelihood
 from wakesleep.evaluation.likelihood import DEFENSIVE
+from wakesleep.training.work import evaluation_flops
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 SAMPLES = 100_000

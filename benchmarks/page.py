@@ -68,6 +68,22 @@ def kernel_table(result: Result) -> str:
     return table(result, header, rows)
 
 
+def cost_table(result: Result) -> str:
+    header = ["architecture", "ms foretold", "ms measured", "MB foretold", "MB measured", "off"]
+    rows = [
+        [
+            # A bar would end the cell.
+            row["architecture"].replace("|", "\\|"),
+            *(f"{1e3 * row[side]['step_seconds']:.2f}" for side in ("foretold", "measured")),
+            *(f"{row[side]['memory'] / 1e6:.0f}" for side in ("foretold", "measured")),
+            " and ".join(f"{off:.0%}" for off in row["off"].values())
+            + ("" if row["met"] else ", missed"),
+        ]
+        for row in result["rows"]
+    ]
+    return table(result, header, rows)
+
+
 def likelihood_lines(result: Result) -> str:
     memory = result["peak_megabytes_by_samples"]
     fractions = result["fractions"]
@@ -97,6 +113,7 @@ def page(folder: Path = RESULTS) -> str:
         "steps": map(step_table, results("step", folder)),
         "kernels": map(kernel_table, results("kernels", folder)),
         "likelihood": map(likelihood_lines, results("likelihood", folder)),
+        "cost": map(cost_table, results("cost", folder)),
         "peers": map(section, results("peers", folder)),
     }
     words = Template(WORDS.read_text())

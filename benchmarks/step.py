@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_result
 from benchmarks.steps import Steps
-from benchmarks.work import step_flops
 from wakesleep.architecture import build
 from wakesleep.recipe import Recipe
+from wakesleep.training.work import step_flops
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 STEPS = 200

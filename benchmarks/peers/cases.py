@@ -4,7 +4,7 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.work import evaluation_flops, step_flops
+from wakesleep.training.work import evaluation_flops, step_flops
 
 FEATURES = 784
 EVALUATED = 200

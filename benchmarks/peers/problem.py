@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks import work
 from benchmarks.peers.cases import FEATURES
 from wakesleep import Reweighted, estimators, importance
+from wakesleep.architecture import build
 from wakesleep.evaluation.tiles import tile_rows
 from wakesleep.layers import kind_of
 from wakesleep.models import HelmholtzMachine
@@ -57,7 +57,7 @@ class Batch:
 
 @functools.cache
 def machine(architecture: str) -> HelmholtzMachine:
-    model = work.machine(architecture, FEATURES)
+    model = build(architecture, FEATURES, key=jax.random.key(0))
     return model.with_visible_mean(jnp.full(FEATURES, ONES))
 
 

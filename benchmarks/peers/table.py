@@ -34,7 +34,8 @@ wakesleep's (`results/benchmarks/peers.json`).
 - Pyro normalises the importance weights over the whole batch and not for each example, so its
   gradients agree for a batch of one only. What it computes per sample is the same work.
 - *of sgemm*: the rate of wakesleep's arithmetic (products with weights alone, counted by
-  `benchmarks/work.py`) over that of one large matrix product, {limit:.0f} GFLOP/s in the same run.
+  `wakesleep/training/work.py`) over that of one large matrix product, {limit:.0f} GFLOP/s in the
+  same run.
 """
 
 

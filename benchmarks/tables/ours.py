@@ -50,6 +50,10 @@ class Ours:
         measure = self.schema.row_measure(encoded)
         return self._infer(encoded).log_likelihood + measure
 
+    def oddity(self, frame: pd.DataFrame) -> np.ndarray:
+        """How odd each row is, as `wakesleep score` says it."""
+        return self.schema.oddity(self.encode(frame), self.score(frame))
+
     def features(self, frame: pd.DataFrame) -> np.ndarray:
         """Posterior means of the latents."""
         return self._infer(self.encode(frame)).means

@@ -34,7 +34,9 @@ WHAT = {
     "`rms` does not. A column counts as `within` if our mean is in the interval of the best rival.",
     "outliers": "One class of each table is the inliers: benign (breast_cancer, biopsy), classes 0 "
     "and 1 (wine), the digit 1 (digits), setosa and versicolor (iris); no method sees the class. "
-    "Ours is minus the log-likelihood. `contaminated`: 7% of the training rows are outliers.",
+    "Ours is the oddity that `wakesleep score` gives, the mean of minus the log-likelihood and of "
+    "what typical columns say; what the first alone gives is beside it. `contaminated`: 7% of the "
+    "training rows are outliers.",
     "features": "The model never sees the class; a logistic regression sees its posterior means, "
     "or the one-hot columns, or as many of their principal components as hold 95% of the variance. "
     "The automatic choice is mostly a model without latents, which has no posterior: what is "

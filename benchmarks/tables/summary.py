@@ -118,5 +118,6 @@ def verdict(metric: str, found: Mapping[str, Any]) -> str:
     ours, theirs = found[OURS]["mean"], found[rival]
     if ours == theirs["mean"] or better(metric, ours, theirs["mean"]):
         return "best"
-    near = theirs["half_width"] is not None and abs(ours - theirs["mean"]) <= theirs["half_width"]
+    half = theirs.get("half_width")
+    near = half is not None and abs(ours - theirs["mean"]) <= half
     return "within" if near else "behind"

@@ -97,7 +97,7 @@ def test_scores_depend_on_names_not_on_places(trained, new_file, tmp_path, capsy
     assert "'strange' is unknown and ignored" in said.err
     assert "wrote the scores of 30 rows" in said.out
     one, other = (result.set_index("person") for result in results.values())
-    columns = ["log_likelihood", "percentile", "independent_columns", "mixture"]
+    columns = ["log_likelihood", "percentile", "oddity", "independent_columns", "mixture"]
     columns += ["odd_1_nats", "odd_2_nats", "odd_3_nats"]
     # A row may go without an odd cell in each of them: missing is equal to missing.
     assert one[columns].equals(other.loc[one.index, columns])
@@ -122,6 +122,7 @@ def test_a_score_needs_no_data_and_any_number_has_one(trained, new_file, tmp_pat
     scores = pd.read_csv(tmp_path / "s.csv")
     assert np.isfinite(scores["log_likelihood"]).all()
     assert (scores["percentile"][:2] == 0).all()
+    assert set(scores["oddity"].nlargest(2).index) == {0, 1}
     # What was planted is what is named, with its value; a row of gaps has no odd cell.
     assert list(scores["odd_1"][:2]) == ["height", "children"]
     assert [float(value) for value in scores["odd_1_value"][:2]] == [250, 40]

@@ -163,6 +163,23 @@ def test_few_or_incomplete_rows_are_placed_evenly():
     assert fit_within(made, made.encode(rows)) is None
 
 
+def test_rows_with_gaps_teach_what_complete_rows_would():
+    """A third of the cells is missing, so that few rows have all three numbers."""
+    rng = np.random.default_rng(3)
+    covariance = np.array([[1.0, 0.9, -0.5], [0.9, 1.0, -0.6], [-0.5, -0.6, 1.0]])
+    values = rng.multivariate_normal(np.zeros(3), covariance, 600)
+    values[rng.random(values.shape) < 1 / 3] = np.nan
+    schema = infer_schema(dict(zip("abc", values.T, strict=True)), None, SchemaOptions(bins=4))
+    encoded = schema.encode(dict(zip("abc", values.T, strict=True)))
+    made = fit_within(schema, encoded, (1,))
+    assert made is not None
+    found = made.factors[0] @ made.factors[0].T
+    deviations = np.sqrt(np.diag(found))
+    correlations = found / np.outer(deviations, deviations)
+    np.testing.assert_allclose(correlations, covariance, atol=0.1)
+    np.testing.assert_allclose(made.centre + made.spread * made.means[0], 0, atol=0.15)
+
+
 def test_it_is_stored_with_the_schema_and_strangers_are_refused(schema):
     values = json.loads(json.dumps(schema.to_dict()))
     assert values["version"] == 2

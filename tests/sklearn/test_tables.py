@@ -200,6 +200,14 @@ def test_the_surprise_of_a_cell_is_its_log_probability_given_the_others():
     assert np.isnan(numbers[:, 2]).all()
 
 
+def test_the_oddity_of_a_row_is_that_of_its_columns_too(fitted):
+    odd = FRAME.head(5).assign(height=300.0)
+    scores, found = fitted.score_samples(odd), fitted.oddity(odd)
+    typical = fitted.schema_.typical.log_prob(fitted.schema_.encode(odd))
+    np.testing.assert_allclose(found, -(scores + typical) / 2)
+    assert found.min() > fitted.oddity(FRAME.head(5)).max()
+
+
 @pytest.mark.parametrize("architecture", ["nade(hidden=4)", "sbn"])
 def test_models_without_latents_work_in_every_method(architecture):
     density = HelmholtzMachineDensity(**{**TINY, "architecture": architecture}).fit(FRAME)

@@ -17,9 +17,10 @@ from wakesleep.runs.yardstick_words import gain_sentences
 class Score:
     """Score the rows of another file: log-likelihoods, where they stand, and their oddest cells.
 
-    A row's numbers depend on that row alone. Low percentiles are odd rows. An odd cell's nats say
-    how much less likely it is, given the rest of its row, than cells of its column are in training
-    rows on average.
+    A row's numbers depend on that row alone. Low percentiles are odd rows. Where odd rows may have
+    been among those of training, go by the oddity: it is high for rows like them too. An odd cell's
+    nats say how much less likely it is, given the rest of its row, than cells of its column are in
+    training rows on average.
 
     Example: wakesleep score runs/survey new.csv --out scores.csv
     """
@@ -51,7 +52,13 @@ class Score:
                     odd = odd_cells(run.machine, new, yardstick, self.odd_cells)
         others = yardstick.others(row_codes(new.rows, new.schema), new.log_measure)
         percentiles = yardstick.percentiles(scores)
-        columns = {"log_likelihood": scores, "percentile": percentiles, **others, **odd}
+        columns = {
+            "log_likelihood": scores,
+            "percentile": percentiles,
+            "oddity": new.oddity(scores),
+            **others,
+            **odd,
+        }
         write_result(new.named(columns), self.out)
         summary: dict[str, Any] = {
             "rows": len(new),

@@ -8,6 +8,7 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import Imputation, impute
+from wakesleep.inference.placed_numbers import DRAWS, is_useful, weighed
 from wakesleep.keys import generator_of
 from wakesleep.models import TableModel
 from wakesleep.schema import (
@@ -51,8 +52,11 @@ def impute_read(
         raise UsageError(f"how is {how!r}, but it must be one of {', '.join(HOW)}")
     schema, (frame, encoded) = model.schema, read
     missing = np.repeat(~encoded.observed, schema.groups, axis=1)
-    options = {"draws": 1, **options}
+    weigh = is_useful(schema, encoded)
+    options = {**options, "draws": min(DRAWS, samples) if weigh else 1}
     imputed = impute(model.model, encoded.bits, missing, samples, key=key, **options)
+    if weigh:
+        imputed = weighed(schema, encoded, imputed, generator_of(key))
     known = encoded.within
     if how == "probable":
         bits: Any = most_probable(schema, imputed.probabilities)

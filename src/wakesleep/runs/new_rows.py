@@ -41,6 +41,12 @@ class NewRows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def oddity(self, log_likelihood: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """How odd each row is, by its log-likelihood and by its columns one by one."""
+        if self.schema is None or self.encoded is None:
+            return -log_likelihood
+        return self.schema.oddity(self.encoded, log_likelihood)
+
     def named(self, columns: Mapping[str, npt.NDArray[Any] | Cells]) -> Frame:
         """A table for these rows: their numbers in the file and identifiers in front."""
         count = len(self)

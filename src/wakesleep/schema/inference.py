@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from wakesleep.schema.subject import (
     not_numeric,
     numeric_column,
 )
+from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.values import Moments, are_codes
 from wakesleep.schema.within_fit import with_numbers_placed
 
@@ -39,6 +41,8 @@ MOSTLY_DISTINCT_ROWS = 20
 """From so many rows on, texts of which more than half are distinct are no levels."""
 RUNNING_ROWS = 10
 """From so many rows on, distinct whole numbers without large gaps are a running number."""
+TYPICAL_ROWS = 20_000
+"""The most training rows that say what typical columns are, evenly spaced."""
 
 _ID_NAME = re.compile(
     r"(?i:(.*[\W_])?(id|uuid|guid|key|index|row|row_?names?)|unnamed.*|)|.*[a-z]I[dD]"
@@ -82,6 +86,9 @@ def infer_schema(
         )
     pooled = [_pooling(column) for column in columns if _pooling(column)]
     schema = Schema(tuple(columns), len(frame), (*frame.notes, *notes, *pooled))
+    some = np.unique(np.linspace(0, len(frame) - 1, min(TYPICAL_ROWS, len(frame))).astype(int))
+    typical = TypicalColumns.fit(schema.modelled, schema.encode(frame.take(some)))
+    schema = replace(schema, typical=typical)
     if options.within == "uniform":
         return schema
     asked = options.bins or any(choice.bins for choice in choices.values())

@@ -14,6 +14,7 @@ from wakesleep.schema.encoded import Codes, Encoded, Floats, codes_of, group_siz
 from wakesleep.schema.frame import Frame, Mask, listed, quoted
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.reading import read_frame
+from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.within import Within
 
 SHOWN_COLUMNS = 8
@@ -40,12 +41,14 @@ class Schema:
         rows: how many training rows it was made of.
         notes: what was said when it was made.
         within: where in their bins the numbers of a row are; None for uniform.
+        typical: what columns of training rows that are not odd look like; None where nobody looked.
     """
 
     columns: tuple[Column, ...]
     rows: int = 0
     notes: tuple[str, ...] = ()
     within: Within | None = None
+    typical: TypicalColumns | None = None
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self.columns]
@@ -147,6 +150,16 @@ class Schema:
             codes, values = encoded.codes[:, groups], encoded.within[:, groups]
             measure += self.within.log_ratio(codes, values, self.bins_within())
         return np.asarray(measure)
+
+    def oddity(self, encoded: Encoded, log_likelihood: Floats) -> Floats:
+        """How odd each row is, in nats, `[N]`: the mean of two surprises.
+
+        One is minus the model's log-likelihood, the other that of `typical` columns, which do not
+        know odd rows of the training for normal. Without these it is the first alone.
+        """
+        if self.typical is None:
+            return -log_likelihood
+        return -(log_likelihood + self.typical.log_prob(encoded)) / 2
 
     def bins_within(self) -> list[Bins]:
         """Of the columns whose numbers are placed in them."""

@@ -1,7 +1,7 @@
 """Schemas as plain JSON values, and the check of those that strangers wrote."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -9,11 +9,26 @@ import numpy as np
 from wakesleep.errors import DataError
 from wakesleep.schema.bins import ARRAYS, Bins
 from wakesleep.schema.columns import Column, ConstantColumn, LeftOutColumn
+from wakesleep.schema.file_fields import (
+    Reader,
+    a_count,
+    a_flag,
+    a_list,
+    a_mapping,
+    a_share,
+    a_text,
+    maybe,
+    numbers,
+    one_of,
+    texts,
+)
 from wakesleep.schema.frame import Storage, quoted
+from wakesleep.schema.independent import IndependentColumns
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.temporal import UNITS
+from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.within import ARRAYS as WITHIN_ARRAYS
 from wakesleep.schema.within import Within
 
@@ -45,10 +60,12 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         for column in schema.columns
     ]
     within = {} if schema.within is None else {"within": schema.within.to_dict()}
+    typical = {} if schema.typical is None else {"typical": schema.typical.to_dict()}
     return {
         "format": FORMAT,
         "version": VERSION_WITHIN if within else VERSION,
         **within,
+        **typical,
         "rows": schema.rows,
         "notes": list(schema.notes),
         "columns": columns,
@@ -64,11 +81,11 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
             f"{where} has version {values.get('version')!r}, but this release reads versions "
             f"{VERSION} and {VERSION_WITHIN}: update wakesleep, or make the schema again"
         )
-    reader = _Reader(values, where)
-    rows, notes = reader.get("rows", _count), reader.get("notes", _texts)
+    reader = Reader(values, where)
+    rows, notes = reader.get("rows", a_count), reader.get("notes", texts)
     columns = tuple(
         _column(one, f"{where}, column {number}")
-        for number, one in enumerate(reader.get("columns", _list), 1)
+        for number, one in enumerate(reader.get("columns", a_list), 1)
     )
     names = [column.name for column in columns]
     for name in names:
@@ -77,9 +94,39 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     if not any(column.states for column in columns):
         raise DataError(f"{where} has no column with levels or bins")
     schema = Schema(columns, rows, notes)
-    if "within" not in values:
-        return schema
-    return dataclasses.replace(schema, within=_within(values["within"], schema, where))
+    # An earlier release does without the one, and wrote nothing of the other.
+    if "within" in values:
+        schema = dataclasses.replace(schema, within=_within(values["within"], schema, where))
+    if "typical" in values:
+        schema = dataclasses.replace(schema, typical=_typical(values["typical"], schema, where))
+    return schema
+
+
+def _typical(values: Any, schema: Schema, where: str) -> TypicalColumns:
+    """Bins and frequencies for the columns of the schema, or why they are none."""
+    wrong = DataError(f"{where} does not say what typical columns are ('typical')")
+    try:
+        columns = IndependentColumns.from_lists(values["columns"], where)
+        readers = [None if one is None else Reader(one, where) for one in values["bins"]]
+    except (TypeError, KeyError):
+        raise wrong from None
+    bins = tuple(None if reader is None else _bins(reader) for reader in readers)
+    states = [
+        column.missing_level + (column.states if own is None else own.states)
+        for column, own in zip(schema.modelled, bins, strict=False)
+    ]
+    tables = columns.log_probabilities
+    if not (
+        len(bins) == len(tables) == len(schema.modelled)
+        and [table.shape for table in tables] == [(count,) for count in states]
+        and all(np.isfinite(table).all() for table in tables)
+        and all(
+            isinstance(column, NumberColumn) == (own is not None)
+            for column, own in zip(schema.modelled, bins, strict=True)
+        )
+    ):
+        raise wrong
+    return TypicalColumns(bins, columns)
 
 
 def _within(values: Any, schema: Schema, where: str) -> Within:
@@ -109,34 +156,34 @@ def _within(values: Any, schema: Schema, where: str) -> Within:
 
 
 def _column(values: Any, where: str) -> Column:
-    reader = _Reader(values if isinstance(values, Mapping) else {}, where)
-    kind = reader.get("type", _one_of(*TYPES))
+    reader = Reader(values if isinstance(values, Mapping) else {}, where)
+    kind = reader.get("type", one_of(*TYPES))
     common = {
-        "name": reader.get("name", _text),
-        "kind": reader.get("kind", _text),
-        "missing": reader.get("missing", _share),
-        "missing_level": reader.get("missing_level", _flag),
-        "note": reader.get("note", _text),
+        "name": reader.get("name", a_text),
+        "kind": reader.get("kind", a_text),
+        "missing": reader.get("missing", a_share),
+        "missing_level": reader.get("missing_level", a_flag),
+        "note": reader.get("note", a_text),
     }
     if kind == "levels":
         return _level_column(reader, common)
     if kind == "number":
         return _number_column(reader, common)
     if kind == "constant":
-        storage = reader.get("storage", _one_of(*get_args(Storage)))
-        return ConstantColumn(value=reader.get("value", _text), storage=storage, **common)
+        storage = reader.get("storage", one_of(*get_args(Storage)))
+        return ConstantColumn(value=reader.get("value", a_text), storage=storage, **common)
     return LeftOutColumn(**common)
 
 
-def _level_column(reader: "_Reader", common: dict[str, Any]) -> Column:
-    levels = reader.get("levels", _texts)
+def _level_column(reader: Reader, common: dict[str, Any]) -> Column:
+    levels = reader.get("levels", texts)
     column = LevelColumn(
         levels=levels,
         storage=reader.get(
-            "storage", _one_of("text", "whole", "real", "boolean", "date", "datetime")
+            "storage", one_of("text", "whole", "real", "boolean", "date", "datetime")
         ),
-        other=reader.get("other", _maybe(_text)),
-        pooled=reader.get("pooled", _count),
+        other=reader.get("other", maybe(a_text)),
+        pooled=reader.get("pooled", a_count),
         **_written(reader),
         **common,
     )
@@ -153,33 +200,33 @@ def _level_column(reader: "_Reader", common: dict[str, Any]) -> Column:
     return column
 
 
-def _number_column(reader: "_Reader", common: dict[str, Any]) -> Column:
-    bins = _Reader(reader.get("bins", _mapping), f"{reader.where}, bins")
+def _number_column(reader: Reader, common: dict[str, Any]) -> Column:
+    bins = Reader(reader.get("bins", a_mapping), f"{reader.where}, bins")
     return NumberColumn(
         bins=_bins(bins),
-        storage=reader.get("storage", _one_of("whole", "real", "date", "datetime")),
-        unit=reader.get("unit", _maybe(_one_of(*UNITS))),
+        storage=reader.get("storage", one_of("whole", "real", "date", "datetime")),
+        unit=reader.get("unit", maybe(one_of(*UNITS))),
         **_written(reader),
         **common,
     )
 
 
-def _written(reader: "_Reader") -> dict[str, Any]:
+def _written(reader: Reader) -> dict[str, Any]:
     return {
-        "decimals": reader.get("decimals", _maybe(_count)),
-        "comma": reader.get("comma", _flag),
-        "pattern": reader.get("pattern", _maybe(_text)),
+        "decimals": reader.get("decimals", maybe(a_count)),
+        "comma": reader.get("comma", a_flag),
+        "pattern": reader.get("pattern", maybe(a_text)),
     }
 
 
-def _bins(reader: "_Reader") -> Bins:
-    arrays = {name: reader.get(name, _numbers) for name in ARRAYS}
-    scales = reader.get("scales", _numbers)
+def _bins(reader: Reader) -> Bins:
+    arrays = {name: reader.get(name, numbers) for name in ARRAYS}
+    scales = reader.get("scales", numbers)
     bins = Bins(
         **arrays,
         scales=(float(scales[0]), float(scales[-1])) if len(scales) == 2 else (0.0, 0.0),
-        decimals=reader.get("decimals", _maybe(_count)),
-        whole=reader.get("whole", _flag),
+        decimals=reader.get("decimals", maybe(a_count)),
+        whole=reader.get("whole", a_flag),
     )
     problem = _bins_problem(bins)
     if problem:
@@ -208,88 +255,3 @@ def _bins_problem(bins: Bins) -> str | None:
     if min(bins.scales) <= 0:
         return "'scales' must be two positive numbers"
     return "there must be two bins or atoms at least" if bins.states < 2 else None
-
-
-class _Reader:
-    """Fields of a mapping, each with what it must be."""
-
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        self.values = values
-        self.where = where
-
-    def get(self, name: str, read: Callable[[Any], Any]) -> Any:
-        """A field, as `read` makes it; its `ValueError` says what it must be."""
-        if name not in self.values:
-            raise DataError(f"{self.where} has no {name!r}")
-        try:
-            return read(self.values[name])
-        except ValueError as error:
-            raise DataError(
-                f"{self.where}: {name!r} must be {error}, not {quoted(str(self.values[name]))}"
-            ) from None
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a text")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError("a whole number of at least 0")
-    return value
-
-
-def _share(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise ValueError("a number from 0 to 1")
-    return float(value)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        raise ValueError("a list")
-    return list(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError("a table")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise ValueError("a list of texts")
-    return tuple(value)
-
-
-def _numbers(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or not all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in value
-    ):
-        raise ValueError("a list of numbers")
-    numbers = np.array(value, np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError("a list of finite numbers")
-    return numbers
-
-
-def _maybe(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
-
-
-def _one_of(*names: str) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if value not in names:
-            raise ValueError(f"one of {', '.join(names)}")
-        return value
-
-    return read

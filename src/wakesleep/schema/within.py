@@ -47,18 +47,26 @@ class Within:
     means: Floats
     factors: Floats
 
-    def log_ratio(self, codes: npt.NDArray[Any], values: Floats, bins: list[Bins]) -> Floats:
+    def log_ratio(
+        self,
+        codes: npt.NDArray[Any],
+        values: Floats,
+        bins: list[Bins],
+        counted: npt.NDArray[np.bool_] | None = None,
+    ) -> Floats:
         """What is added to a row's log-density for numbers not uniform in their bins, `[N]`.
 
         Args:
             codes: states of these columns, `[N, J]`; -1 is missing.
             values: the numbers, `[N, J]`.
             bins: of these columns.
+            counted: `[N, J]`, the numbers of which it is asked, given all before; all unless said.
         """
         walk, total = _Walk(self, len(codes)), np.zeros(len(codes))
         for j, own in enumerate(bins):
             x, cell = values[:, j], _Core.of(own, codes[:, j])
-            total += np.where(cell.holds(x), walk.log_ratio(cell, x), 0.0)
+            asked = cell.holds(x) if counted is None else cell.holds(x) & counted[:, j]
+            total += np.where(asked, walk.log_ratio(cell, x), 0.0)
             walk.go_on(own, x)
         return total
 

@@ -28,6 +28,8 @@ MOST_COLUMNS = 60
 FOLDS = 5
 """Parts of the rows, each of which is held out once to choose."""
 ITERATIONS = 50
+REFILLS = 5
+"""How often gaps are drawn anew, where rows with gaps teach the mixture."""
 SETTLED = 1e-3
 """Nats per row that a round of EM must gain to be followed by another."""
 FLOOR = 1e-4
@@ -118,31 +120,41 @@ def fit_within(
 
     Of several numbers of components rows choose; a single one is taken as it is.
 
-    Only rows with all numbers teach it. Where the bins hold a single value each there is nothing
-    to place.
+    Rows with all numbers teach it, and those with gaps too where they are more than the others.
+    Where the bins hold a single value each there is nothing to place.
     """
     numbers = _numbers(schema)
     if not 2 <= len(numbers) <= MOST_COLUMNS or not any(_is_wide(bins) for _, bins in numbers):
         return None
     groups, bins = [group for group, _ in numbers], [each for _, each in numbers]
     values = encoded.within[:, groups]
-    whole = np.flatnonzero(~np.isnan(values).any(axis=1))
-    whole = whole[np.unique(np.linspace(0, len(whole) - 1, min(ROWS, len(whole))).astype(int))]
-    if len(whole) < FEWEST_ROWS:
+    taught = _teaching(values)
+    if len(taught) < FEWEST_ROWS:
         return None
-    rows = _Numbers(tuple(groups), bins, encoded.codes[whole][:, groups], values[whole])
+    rows = _Numbers(tuple(groups), bins, encoded.codes[taught][:, groups], values[taught])
     if len(components) == 1:
         return rows.fit(components[0])
     best, best_gain = 0, 0.0
     for count in components:
         gain = sum(
             float(rows.take(held).gain(rows.take(~held).fit(count)).sum())
-            for held in _folds(len(whole))
+            for held in _folds(len(taught))
         )
         if gain <= best_gain:
             break
         best, best_gain = count, gain
     return rows.fit(best) if best else None
+
+
+def _teaching(values: Floats) -> npt.NDArray[np.intp]:
+    """The rows that teach the mixture: at most `ROWS` of them, evenly spaced."""
+    gaps = np.isnan(values)
+    rows = np.flatnonzero(~gaps.any(axis=1))
+    if len(rows) < len(values) / 2:
+        rows = np.flatnonzero((~gaps).sum(axis=1) >= 2)
+    if not (~gaps[rows]).any(axis=0).all():
+        return rows[:0]
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int))]
 
 
 def _folds(rows: int) -> list[npt.NDArray[np.bool_]]:
@@ -156,7 +168,7 @@ def _is_wide(bins: Bins) -> bool:
 
 
 class _Numbers:
-    """Rows of numbers, none missing."""
+    """Rows of numbers; NaN is missing."""
 
     def __init__(
         self,
@@ -180,18 +192,66 @@ class _Numbers:
         steps = np.array([bins.step for bins in self.bins])
         # On a grid a value stands for all that is rounded to it.
         values = self.values + rng.uniform(-0.5, 0.5, self.values.shape) * steps
-        centre, spread = values.mean(0), values.std(0)
+        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         spread = np.where(spread > 0, spread, 1.0)
         z = (values - centre) / spread
-        shares, last = _nearest(z, components, rng), -np.inf
-        for _ in range(ITERATIONS):
-            log_weights, means, factors = _maximised(z, shares)
-            joint = log_weights + _log_densities(z, means, factors)
-            log_prob = np.logaddexp.reduce(joint, axis=1)
-            if log_prob.mean() - last < SETTLED:
-                break
-            last, shares = log_prob.mean(), np.exp(joint - log_prob[:, None])
+        gaps = np.isnan(z)
+        z[gaps] = rng.normal(size=int(gaps.sum()))
+        shares = _nearest(z, components, rng)
+        log_weights, means, factors, shares = _settled(z, shares)
+        for _ in range(REFILLS if gaps.any() else 0):
+            z = _refilled(z, gaps, (log_weights, means, factors), rng)
+            log_weights, means, factors, shares = _settled(z, shares)
         return Within(self.groups, centre, spread, log_weights, means, factors)
+
+
+def _settled(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """EM until a round gains little: log weights, means, factors, and the rows' shares."""
+    last = -np.inf
+    for _ in range(ITERATIONS):
+        log_weights, means, factors = _maximised(z, shares)
+        joint = log_weights + _log_densities(z, means, factors)
+        log_prob = np.logaddexp.reduce(joint, axis=1)
+        if log_prob.mean() - last < SETTLED:
+            break
+        last, shares = log_prob.mean(), np.exp(joint - log_prob[:, None])
+    return log_weights, means, factors, shares
+
+
+def _refilled(
+    z: Floats,
+    gaps: npt.NDArray[np.bool_],
+    mixture: tuple[Floats, Floats, Floats],
+    rng: np.random.Generator,
+) -> Floats:
+    """The rows with their gaps drawn anew from the mixture, given what was observed.
+
+    A Gaussian's draw given some of its numbers is any draw of it, moved by what these tell.
+    """
+    log_weights, means, factors = mixture
+    partial = np.flatnonzero(gaps.any(axis=1))
+    seen, out, drawn = ~gaps[partial], z.copy(), []
+    log_shares = np.tile(log_weights, (len(partial), 1))
+    for c, (mean, factor) in enumerate(zip(means, factors, strict=True)):
+        covariance = factor @ factor.T
+        # Of what was observed alone: ones in the diagonal stand for the rest.
+        both = seen[:, :, None] & seen[:, None, :]
+        own = np.where(both, covariance, np.eye(len(mean)))
+        apart = np.where(seen, z[partial] - mean, 0.0)
+        log_shares[:, c] -= 0.5 * np.einsum("ni,ni->n", apart, _solved(own, apart))
+        log_shares[:, c] -= 0.5 * np.linalg.slogdet(own)[1]
+        free = rng.normal(size=apart.shape) @ factor.T
+        tells = _solved(own, np.where(seen, apart - free, 0.0))
+        drawn.append(mean + free + tells @ covariance)
+    noise = rng.gumbel(size=log_shares.shape)
+    chosen = np.stack(drawn, axis=1)[np.arange(len(partial)), (log_shares + noise).argmax(axis=1)]
+    out[partial] = np.where(seen, z[partial], chosen)
+    return out
+
+
+def _solved(matrices: Floats, vectors: Floats) -> Floats:
+    """Each matrix `[N, J, J]` divided into its vector `[N, J]`."""
+    return np.asarray(np.linalg.solve(matrices, vectors[:, :, None])[:, :, 0])
 
 
 def _nearest(z: Floats, components: int, rng: np.random.Generator) -> Floats:

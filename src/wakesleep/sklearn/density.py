@@ -1,7 +1,6 @@
 """A Helmholtz machine that scikit-learn can fit, search, pipe and pickle."""
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Self, cast
 
 import jax
@@ -17,22 +16,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from wakesleep.architecture import describe
-from wakesleep.errors import UsageError
 from wakesleep.inference.posterior import Inferred, infer_rows
 from wakesleep.models import BitModel, TableModel
 from wakesleep.recipe import Recipe
+from wakesleep.sklearn import estimator_output as output
 from wakesleep.sklearn.estimator_input import (
     Given,
     encode_rows,
     make_dataset,
     only_training,
     read_x,
-)
-from wakesleep.sklearn.estimator_output import (
-    impute_given,
-    sample_frame,
-    surprise_given,
-    visible_means,
 )
 from wakesleep.sklearn.estimator_parameters import CONSTRAINTS
 from wakesleep.sklearn.passes import Passes, begin, draw_seed, recipe_of
@@ -199,6 +192,15 @@ class HelmholtzMachineDensity(
         rows, log_measure = self._rows(read_x(self, X, self.binarize, reset=False))
         return self._infer(rows).log_likelihood + log_measure
 
+    def oddity(self, X: Any) -> Floats:
+        """How odd every row is, in nats, `[N]`, even if rows like it were among those of `fit`.
+
+        The mean of minus `score_samples` and of what independent columns say that know the
+        least odd four fifths of the training rows; for a table of 0 and 1 the first alone.
+        """
+        scores, x = self.score_samples(X), read_x(self, X, self.binarize, reset=False)
+        return output.oddity_given(x, self._table_model, self.unseen, scores)
+
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of log p̂(x) over the rows; y is ignored."""
         return float(self.score_samples(X).mean())
@@ -214,7 +216,7 @@ class HelmholtzMachineDensity(
         if self.model_.hidden_sizes:
             return self._infer(rows).means
         key = jax.random.key(self.seed_)
-        return visible_means(self._table_model, rows, self.inference_samples, key)
+        return output.visible_means(self._table_model, rows, self.inference_samples, key)
 
     def surprise(self, X: Any) -> Any:
         """log p of every cell given the others of its row, in nats: low where a cell is odd.
@@ -225,7 +227,7 @@ class HelmholtzMachineDensity(
         check_is_fitted(self)
         x, key = read_x(self, X, self.binarize, reset=False), jax.random.key(self.seed_)
         options = {"samples": self.inference_samples, "unseen": self.unseen}
-        return surprise_given(x, self._table_model, key, options)
+        return output.surprise_given(x, self._table_model, key, options)
 
     def sample(self, n_samples: int = 1, random_state: Any = None, *, given: Any = None) -> Any:
         """Draw rows like those of `fit`: a frame of the same library and types, or an array.
@@ -236,11 +238,10 @@ class HelmholtzMachineDensity(
         several levels.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise UsageError(f"n_samples is {n_samples!r}, but it must be a count of 1 or more")
+        output.check_count(n_samples)
         seed = draw_seed(self.random_state if random_state is None else random_state)
         key = jax.random.key(seed)
-        return self._form.give(sample_frame(self._table_model, int(n_samples), key, given))
+        return self._form.give(output.sample_frame(self._table_model, int(n_samples), key, given))
 
     def impute(self, X: Any, *, how: str = "probable") -> Any:
         """Impute missing cells, given the others of their row; all else stays as it is.
@@ -261,7 +262,7 @@ class HelmholtzMachineDensity(
         x = read_x(self, X, self.binarize, reset=False)
         key = jax.random.fold_in(jax.random.key(self.seed_), 1)
         options = {"samples": self.inference_samples, "how": how, "unseen": self.unseen}
-        return impute_given(x, self._table_model, key, options)
+        return output.impute_given(x, self._table_model, key, options)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -272,10 +273,7 @@ class HelmholtzMachineDensity(
 
     @property
     def _n_features_out(self) -> int:
-        latents = sum(self.model_.hidden_sizes)
-        # A mixture's means have its components' probabilities in front.
-        components = len(getattr(self.model_, "components", ()))
-        return latents + components if latents else self.schema_.units
+        return output.features_out(self._table_model)
 
     @property
     def _table_model(self) -> TableModel:

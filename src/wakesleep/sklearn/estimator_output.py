@@ -1,6 +1,7 @@
 """What the estimator gives: samples and imputed tables, like the tables that came in."""
 
 import dataclasses
+from numbers import Integral
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ from wakesleep.inference.imputed_table import HOW, impute_read
 from wakesleep.inference.sample_rows import UNRELIABLE, frame_given
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
-from wakesleep.models import TableModel, sample_bits
+from wakesleep.models import BitModel, TableModel, sample_bits
 from wakesleep.schema import (
     Cells,
     Frame,
@@ -25,6 +26,30 @@ from wakesleep.sklearn.estimator_input import Given, say
 from wakesleep.sklearn.input_tables import Form
 
 PROBABILITY = "probability"
+
+
+def check_count(n_samples: Any) -> None:
+    """Refuse what is no count of rows to draw."""
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise UsageError(f"n_samples is {n_samples!r}, but it must be a count of 1 or more")
+
+
+def features_out(model: TableModel) -> int:
+    """How many columns `transform` gives."""
+    assert isinstance(model.model, BitModel)
+    latents = sum(model.model.hidden_sizes)
+    # A mixture's means have its components' probabilities in front.
+    components = len(getattr(model.model, "components", ()))
+    return latents + components if latents else model.schema.units
+
+
+def oddity_given(
+    x: Given, model: TableModel, unseen: str, log_likelihood: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """How odd the rows of X are, which have these log-likelihoods, `[N]`."""
+    if model.schema.typical is None:
+        return -log_likelihood
+    return model.schema.oddity(model.read(x.table, unseen=unseen).encoded, log_likelihood)
 
 
 def sample_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any) -> Frame:

@@ -5,9 +5,9 @@ update are worked out from the sizes of the layers, at rates that were measured 
 of the machine that the results of this repository come from.
 """
 
-from wakesleep.architecture import Architecture, parse
-from wakesleep.layers import LayerSpec
+from wakesleep.layers import Distribution
 from wakesleep.recipe import Recipe
+from wakesleep.training.work import machine, own_weights, parent_weights
 
 AUTOREGRESSIVE_RATE = 1.2e9
 """Weights a second that autoregressive layers go through, forwards and backwards."""
@@ -36,17 +36,10 @@ def validation_seconds(model: str, features: int, recipe: Recipe, rows: int) -> 
 
 def _row(model: str, features: int) -> float:
     """Seconds for one row and one sample, forwards and backwards."""
-    plan = parse(model)
-    assert isinstance(plan, Architecture), "the automatic choice tries no EoNADE"
-    sizes = (features, *plan.latent_sizes)
-    p = zip(plan.p, sizes, (*sizes[1:], 0), strict=True)
-    q = zip(plan.q, sizes[1:], sizes, strict=False)
-    return sum(_layer(spec, size, parents) for spec, size, parents in (*p, *q))
+    shapes = machine(model, features)
+    return sum(map(_layer, (*shapes.p, *shapes.q)))
 
 
-def _layer(spec: LayerSpec, size: int, parents: int) -> float:
-    if spec.kind == "nade":
-        hidden = int(spec.options.get("hidden") or (min(size, parents) if parents else size))
-        return size * hidden / AUTOREGRESSIVE_RATE + (size + hidden) * parents / FACTORIAL_RATE
-    within = size * size / 2 if spec.kind in ("ar_sbn", "darn") else 0
-    return within / AUTOREGRESSIVE_RATE + size * parents / FACTORIAL_RATE
+def _layer(layer: Distribution) -> float:
+    forwards, _ = own_weights(layer)
+    return forwards / AUTOREGRESSIVE_RATE + parent_weights(layer) / FACTORIAL_RATE
