@@ -38,7 +38,7 @@ class ProcessOptions:
     """Cut every minibatch into so many equal shares, as many as processes unless given. Any number
     of processes that divides it gives the same model, bit for bit."""
 
-    def shared_out(self, recipe: "Recipe", team: "Team") -> "Recipe":
+    def cut(self, recipe: "Recipe", team: "Team") -> "Recipe":
         """The recipe of a new run by these processes."""
         shares = self.shares or math.lcm(recipe.shares, team.count)
         return dataclasses.replace(recipe, shares=shares)
@@ -58,7 +58,7 @@ class ProcessOptions:
             lead: the whole command.
             files: where this machine has the data, if not where process 0 has them.
         """
-        with self._team(settings) as team:
+        with self._team({**settings, "--shares": str(self.shares)}) as team:
             from wakesleep.processes.lines import LostProcessError
 
             if not team.leads:

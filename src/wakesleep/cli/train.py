@@ -142,7 +142,6 @@ class Train:
             return {"--resume": "yes", "--extend": str(self.extend)}
         names = ("model", "seed", "minutes", "learning_rate", "split", "split_seed", "binarise")
         words = {f"--{name.replace('_', '-')}": str(getattr(self, name)) for name in names}
-        words["--shares"] = str(self.machines.shares)
         return {**words, "recipe": json.dumps(self._recipe().to_dict())}
 
     def _door(self, path: Path) -> "Callable[[Path, RunOptions], int]":
@@ -261,8 +260,7 @@ class Train:
             ) from None
 
     def _config(self, team: "Team") -> RunConfig:
-        recipe = self.machines.shared_out(self._recipe(), team)
-        return RunConfig(self._data(), self.model, self.seed, recipe)
+        return RunConfig(self._data(), self.model, self.seed, self.machines.cut(self._recipe(), team))
 
     def _data(self) -> DataConfig:
         files = (self.data, self.valid, self.test)
