@@ -213,15 +213,15 @@ class Train:
             result = resume_run(path, options, extend=self.extend, data=self.moved)
         else:
             result = start_run(path, self._config(options.team), options, overwrite=self.overwrite)
+        done = {"run": str(path), "finished": True}
         if result is None:
-            self._say({"run": str(path), "finished": True}, f"{path} is finished: nothing to do")
+            self._say(done, f"{path} is finished: nothing to do")
         elif not result.snapshot.finished:
             return self._interrupted(path)
         else:
             best = result.snapshot.best.valid_ll
             score = "" if best is None else f", validation LL {best:.3f} nats"
-            record = {"run": str(path), "finished": True, "valid_ll": best}
-            self._say(record, f"trained {path}{score}")
+            self._say({**done, "valid_ll": best}, f"trained {path}{score}")
             if best is not None and not (self.quiet or self.json):
                 train_notes.tell_gains(path, best)
         return 0
@@ -234,8 +234,8 @@ class Train:
         if self.extend:
             raise UsageError(f"{path} is still choosing a learning rate: resume it first")
         if not self.resume:
-            config = self._config(options.team)
-            options.on_data(choice.prepare(config, self._rates(), overwrite=self.overwrite))
+            rates, config = self._rates(), self._config(options.team)
+            options.on_data(choice.prepare(config, rates, overwrite=self.overwrite))
         scores = choice.run(options, self.moved)
         if not scores:
             return self._interrupted(path)
@@ -260,7 +260,8 @@ class Train:
             ) from None
 
     def _config(self, team: "Team") -> RunConfig:
-        return RunConfig(self._data(), self.model, self.seed, self.machines.cut(self._recipe(), team))
+        recipe = self.machines.cut(self._recipe(), team)
+        return RunConfig(self._data(), self.model, self.seed, recipe)
 
     def _data(self) -> DataConfig:
         files = (self.data, self.valid, self.test)
@@ -271,11 +272,8 @@ class Train:
         )
 
     def _recipe(self) -> Recipe:
-        overrides = {
-            name: getattr(self, name)
-            for name in ("epochs", "batch_size", "patience")
-            if getattr(self, name) is not None
-        }
+        given = {name: getattr(self, name) for name in ("epochs", "batch_size", "patience")}
+        overrides = {name: value for name, value in given.items() if value is not None}
         if self._rates():
             overrides["learning_rate"] = self._rates()[0]
         if estimator := self._estimator():
@@ -290,8 +288,8 @@ class Train:
         return given | dict(name_and_value(words, "estimator") for words in self.estimator)
 
     def _path(self) -> Path:
-        words = (self.data, self.model, self.seed)
-        return self.resume or self.out or train_notes.default_folder(*words)
+        given = self.resume or self.out
+        return given or train_notes.default_folder(self.data, self.model, self.seed)
 
     def _say(self, record: dict[str, object], sentence: str) -> None:
         if self.json:
