@@ -103,8 +103,7 @@ void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers
     return;
   }
   const int64_t size = shape.units * parts(shape.hidden, kernels.lanes) * kernels.lanes;
-  args.padded_V = shared_arena().take<float>(2 * size + tiles(shape.units));
-  args.factors = args.padded_V + size;
+  args.factors = shared_arena().take<float>(size + tiles(shape.units));
   args.bounded = reinterpret_cast<bool*>(args.factors + size);
   in_parts(workers, tiles(shape.units), kPrepareTiles, [&](int64_t first, int64_t last) {
     kernels.nade_prepare(args, first, last);

@@ -6,7 +6,7 @@
 
 namespace wakesleep {
 
-// `args` without padded_V, factors and bounded.
+// `args` without factors and bounded.
 void run_nade_forward(const Kernels& kernels, NadeForward args, Workers& workers);
 
 // `args` without ones.

@@ -35,9 +35,8 @@ struct NadeForward {
   const float* noise;  // [samples, units], or null when the bits are given
   const float* W;
   const float* V;
-  float* padded_V;  // [units, hidden padded to whole vectors]
-  float* factors;   // exp(-W), padded as V
-  bool* bounded;    // [tiles(units)]: whether the factors of a tile may be used
+  float* factors;  // exp(-W), [units, hidden padded to whole vectors]
+  bool* bounded;   // [tiles(units)]: whether the factors of a tile may be used
   float* drawn;           // [samples, units], when sampling
   float* logits;          // [samples, units]
   float* last;            // [samples, hidden], the pre-activation after all units
@@ -168,7 +167,7 @@ struct Kernels {
   const char* name;
   int64_t lanes;
 
-  // Tiles [first, last) of padded_V, factors and bounded.
+  // Tiles [first, last) of factors and bounded.
   void (*nade_prepare)(const NadeForward&, int64_t first, int64_t last);
   // Samples [first, last), at most kNadeBlock.
   int64_t (*nade_forward_scratch)(const NadeShape&);

@@ -12,18 +12,22 @@
 namespace wakesleep {
 namespace {
 
-// A tile's rows of V and exp(-W), padded with zeros to whole vectors.
+// A tile's rows of exp(-W), padded with ones to whole vectors. Row by row, as they lie in memory;
+// the columns' sums then find the tile in cache.
 inline void prepare_tile(const NadeForward& args, int64_t tile) {
   const int64_t hidden = args.shape.hidden, width = padded(hidden), from = tile * kTile;
   const int64_t to = from + kTile < args.shape.units ? from + kTile : args.shape.units;
+  for (int64_t unit = from; unit < to; ++unit) {
+    for (int64_t h = 0; h < width; h += kLanes) {
+      const Vec W = load_columns(args.W + unit * hidden, h, hidden);
+      store(args.factors + unit * width + h, clamped_exponential(-W));
+    }
+  }
   Mask unbounded{};
   for (int64_t h = 0; h < width; h += kLanes) {
     Vec change{};
     for (int64_t unit = from; unit < to; ++unit) {
-      const Vec W = load_columns(args.W + unit * hidden, h, hidden);
-      change += magnitude(W);
-      store(args.factors + unit * width + h, clamped_exponential(-W));
-      store(args.padded_V + unit * width + h, load_columns(args.V + unit * hidden, h, hidden));
+      change += magnitude(load_columns(args.W + unit * hidden, h, hidden));
     }
     unbounded |= ~(change < broadcast(kBound));
   }
@@ -59,6 +63,8 @@ class NadeWalk {
  private:
   static constexpr int kGroup = 4;  // samples whose dot products are summed together
 
+  using Samples = uint32_t;  // bit k for the k-th sample of the block
+
   struct Sample {
     const float* a;
     const float* c;
@@ -67,8 +73,6 @@ class NadeWalk {
     float* drawn;
     float* logits;
     float* last;
-    bool additive;
-    bool changed;      // since its range was last checked
     int64_t resume = 0;  // the next unit that may be a one
   };
 
@@ -81,9 +85,7 @@ class NadeWalk {
             drawn ? drawn : args_.x[n],
             drawn,
             args_.logits + row,
-            args_.last + n * hidden_,
-            false,
-            true};
+            args_.last + n * hidden_};
   }
 
   void start(int64_t k) {
@@ -96,67 +98,98 @@ class NadeWalk {
   }
 
   void predict(int64_t unit) {
+    Samples ones = 0;
     int64_t k = 0;
     // The last group may reach beyond the samples, into zeros.
-    for (; k + kGroup < count_; k += 2 * kGroup) predict<2>(k, unit);
-    if (k < count_) predict<1>(k, unit);
+    for (; k + kGroup < count_; k += 2 * kGroup) ones |= predict<2>(k, unit);
+    if (k < count_) ones |= predict<1>(k, unit);
+    if (ones) absorb(ones, unit);
   }
 
-  // Row `unit` of V against the hidden layers of some groups of samples.
+  // Row `unit` of V against the hidden layers of some groups of samples; whose unit is a one.
   template <int Groups>
-  void predict(int64_t first, int64_t unit) {
-    const int64_t width = width_;
-    const float* row = args_.padded_V + unit * width;
+  Samples predict(int64_t first, int64_t unit) {
+    const int64_t width = width_, whole = hidden_ / kLanes * kLanes;
+    const float* row = args_.V + unit * hidden_;
     const float* hidden = sigmoid_ + first * width;
     Vec total[Groups][kGroup] = {};
-    for (int64_t h = 0; h < width; h += kLanes) {
-      const Vec v = load(row + h);
+    const auto add = [&](Vec v, int64_t h) {
       for (int j = 0; j < Groups * kGroup; ++j) {
         total[j / kGroup][j % kGroup] += v * load(hidden + j * width + h);
       }
-    }
+    };
+    for (int64_t h = 0; h < whole; h += kLanes) add(load(row + h), h);
+    if (whole < hidden_) add(load_first(row + whole, hidden_ - whole), whole);
     float effects[Groups * kGroup];
     for (int group = 0; group < Groups; ++group) sum_four(total[group], effects + group * kGroup);
+    Samples ones = 0;
     for (int j = 0; j < Groups * kGroup && first + j < count_; ++j) {
-      decide(first + j, unit, effects[j]);
+      ones |= Samples{decide(samples_[first + j], unit, effects[j])} << (first + j);
     }
+    return ones;
   }
 
-  void decide(int64_t k, int64_t unit, float effect) {
-    Sample& sample = samples_[k];
+  bool decide(Sample& sample, int64_t unit, float effect) const {
     const float logit = sample.c ? effect + sample.c[unit] : effect;
     sample.logits[unit] = logit;
-    if (sample.drawn) sample.drawn[unit] = unit >= sample.resume && logit > sample.noise[unit];
-    if (sample.x[unit] == 0) return;
-    if (args_.following) sample.resume = args_.following[unit];
-    absorb(k, unit);
+    if (!sample.drawn) return sample.x[unit] != 0;
+    // No branch: whether a drawn unit is a one cannot be foreseen.
+    const bool one = (unit >= sample.resume) & (logit > sample.noise[unit]);
+    sample.drawn[unit] = one;
+    return one;
   }
 
-  void absorb(int64_t k, int64_t unit) {
-    if (samples_[k].additive) return absorb_additively(k, unit);
-    samples_[k].changed = true;
+  void absorb(Samples ones, int64_t unit) {
+    if (args_.following) skip_groups(ones, unit);
+    for (Samples additive = ones & additive_; additive; additive &= additive - 1) {
+      absorb_additively(__builtin_ctz(additive), unit);
+    }
+    Samples rest = ones & ~additive_;
+    changed_ |= rest;
+    while (rest & (rest - 1)) {
+      const int first = __builtin_ctz(rest);
+      rest &= rest - 1;
+      multiply<2>({first, __builtin_ctz(rest)}, unit);
+      rest &= rest - 1;
+    }
+    if (rest) multiply<1>({__builtin_ctz(rest)}, unit);
+  }
+
+  void skip_groups(Samples ones, int64_t unit) {
+    for (; ones; ones &= ones - 1) samples_[__builtin_ctz(ones)].resume = args_.following[unit];
+  }
+
+  template <int N>
+  void multiply(const int (&samples)[N], int64_t unit) {
     const int64_t width = width_;
     const float* factor = args_.factors + unit * width;
-    float* inverse_odds = state_ + k * width;
-    float* hidden = sigmoid_ + k * width;
+    float *inverse_odds[N], *hidden[N];
+    for (int j = 0; j < N; ++j) {
+      inverse_odds[j] = state_ + samples[j] * width;
+      hidden[j] = sigmoid_ + samples[j] * width;
+    }
     for (int64_t h = 0; h < width; h += kLanes) {
-      const Vec product = load(inverse_odds + h) * load(factor + h);
-      store(inverse_odds + h, product);
-      store(hidden + h, sigmoid_of(product));
+      const Vec change = load(factor + h);
+      for (int j = 0; j < N; ++j) {
+        const Vec product = load(inverse_odds[j] + h) * change;
+        store(inverse_odds[j] + h, product);
+        store(hidden[j] + h, sigmoid_of(product));
+      }
     }
   }
 
   void finish(int64_t k) {
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec state = load(state_ + k * width_ + h);
-      store_columns(samples_[k].last, h, hidden_, samples_[k].additive ? state : -logarithm(state));
+      store_columns(samples_[k].last, h, hidden_, is_additive(k) ? state : -logarithm(state));
     }
   }
 
   void check_range(int64_t seen) {
-    for (int64_t k = 0; k < count_; ++k) {
-      if (samples_[k].changed && !samples_[k].additive) check_range(k, seen);
+    for (Samples left = changed_ & ~additive_; left; left &= left - 1) {
+      check_range(__builtin_ctz(left), seen);
     }
+    changed_ = 0;
   }
 
   void check_range(int64_t k, int64_t seen) {
@@ -166,18 +199,17 @@ class NadeWalk {
       low = smaller(low, load(inverse_odds + h));
       high = larger(high, load(inverse_odds + h));
     }
-    samples_[k].changed = false;
     if (!all_safe(low, high)) go_additive(k, seen);
   }
 
   void leave_products(int64_t seen) {
     for (int64_t k = 0; k < count_; ++k) {
-      if (!samples_[k].additive) go_additive(k, seen);
+      if (!is_additive(k)) go_additive(k, seen);
     }
   }
 
   WAKESLEEP_COLD void go_additive(int64_t k, int64_t seen) {
-    samples_[k].additive = true;
+    additive_ |= Samples{1} << k;
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec a = pre_activation(samples_[k].a, args_.W, samples_[k].x, seen, h, hidden_);
       store(state_ + k * width_ + h, a);
@@ -195,9 +227,13 @@ class NadeWalk {
     }
   }
 
+  bool is_additive(int64_t k) const { return additive_ >> k & 1; }
+
   const NadeForward& args_;
   const int64_t count_, hidden_, width_;
   Sample samples_[kNadeBlock];
+  Samples additive_ = 0;
+  Samples changed_ = 0;  // since their range was last checked
   float* state_;  // exp(-a), or a once the sample is additive
   float* sigmoid_;
 };

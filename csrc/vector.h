@@ -44,9 +44,17 @@ inline Vec load(const float* from) { return *reinterpret_cast<const LooseVec*>(f
 
 inline void store(float* to, Vec value) { *reinterpret_cast<LooseVec*>(to) = value; }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+inline __m256i first_lanes(int64_t count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+#endif
+
 inline Vec load_first(const float* from, int64_t count) {
 #if defined(__AVX512F__)
   return (Vec)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_maskload_ps(from, first_lanes(count));
 #endif
   Vec result{};
   std::memcpy(&result, from, count * sizeof(float));
@@ -56,6 +64,8 @@ inline Vec load_first(const float* from, int64_t count) {
 inline void store_first(float* to, Vec value, int64_t count) {
 #if defined(__AVX512F__)
   return _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1), (__m512)value);
+#elif defined(__AVX2__)
+  return _mm256_maskstore_ps(to, first_lanes(count), (__m256)value);
 #endif
   std::memcpy(to, &value, count * sizeof(float));
 }

@@ -24,6 +24,8 @@ from wakesleep.training.automatic import MINUTES, automatic_candidates
 
 SAMPLES = 200
 """Latents drawn for each row that is scored."""
+LATENTS, UPDATES, DECAY = "sbn/sbn 30", 1500, 0.02
+"""The model for features, and how it is trained."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Training:
     Attributes:
         minutes: the budget.
         seed: of everything random.
-        latents: choose among the rule's candidates with latents alone, for what needs latents.
+        latents: train `LATENTS` in place of what is chosen, for features.
         atoms: whether a number that many rows share has a probability of its own.
     """
 
@@ -119,12 +121,11 @@ def _fit(data: ws.Dataset, how: Training) -> FitResult:
 
 
 def _fit_latents(data: ws.Dataset, how: Training) -> FitResult:
-    """The rule's candidate with latents, for no more updates than a visible one would have."""
-    candidates = automatic_candidates(data, max(how.minutes, MINUTES))
-    candidate = next(one for one in candidates if "/" in one.model)
-    most = automatic_candidates(data, how.minutes)[0].recipe.epochs
-    recipe = candidate.recipe.overridden({"epochs": min(most, candidate.recipe.epochs)})
-    return ws.fit(candidate.model, data, recipe, seed=how.seed)
+    """What docs/automatic.md says of features, by the automatic default's recipe."""
+    recipe = automatic_candidates(data, MINUTES)[0].recipe
+    epochs = max(1, UPDATES // recipe.epoch_updates)
+    recipe = recipe.overridden({"epochs": epochs, "weight_decay": DECAY})
+    return ws.fit(LATENTS, data, recipe, seed=how.seed)
 
 
 _FITTED: dict[tuple[Training, tuple[str, ...]], Ours] = {}

@@ -39,8 +39,8 @@ WHAT = {
     "training rows are outliers.",
     "features": "The model never sees the class; a logistic regression sees its posterior means, "
     "or the one-hot columns, or as many of their principal components as hold 95% of the variance. "
-    "The automatic choice is mostly a model without latents, which has no posterior: what is "
-    "measured here is the rule's candidate with latents, trained by itself.",
+    "The automatic choice is mostly a model without latents, which has no posterior: measured here "
+    "is `sbn/sbn 30`, whose columns are independent given its latents, 1,500 updates.",
     "synthetic": "`two-sample`: 1 - (2 max(AUC, 1/2) - 1) for the cross-validated AUC of boosted "
     "trees that tell drawn rows from held-out real ones; 1 is indistinguishable. `learned`: AUC "
     "on real test rows of boosted trees trained on drawn rows. `real rows` is what real training "
