@@ -21,7 +21,6 @@ from wakesleep.inference.conditions import Conditions
 from wakesleep.inference.metropolis import metropolis
 from wakesleep.inference.population import (
     Particles,
-    dream_latents,
     expected_bits,
     log_prior,
     parents_of,
@@ -152,7 +151,7 @@ def _dream(target: Target, key: Key[Array, ""], particles: Particles) -> Particl
     """Propose latents from p(h); p(h) cancels."""
     shape = particles.x.shape[:-1]
     key_h, key_move = jax.random.split(key)
-    proposed = dream_latents(target.model, key_h, shape)
+    proposed = target.model.dream_latents(key_h, shape)
     return _move_jointly(target, key_move, particles, proposed, jnp.zeros(shape))[0]
 
 

@@ -67,15 +67,6 @@ def log_prior(model: HelmholtzMachine, h: Latents) -> Float[Array, "..."]:
     return sum(terms, start=jnp.zeros(()))
 
 
-def dream_latents(model: HelmholtzMachine, key: Key[Array, ""], shape: tuple[int, ...]) -> Latents:
-    """h ~ p(h)."""
-    dreamt: list[Array] = []
-    for layer in reversed(model.p[1:]):
-        key, key_layer = jax.random.split(key)
-        dreamt.append(layer.sample(key_layer, dreamt[-1] if dreamt else jnp.zeros(0), shape))
-    return tuple(reversed(dreamt))
-
-
 def turn_one(h: Latents, level: int, key: Key[Array, ""]) -> Latents:
     """The latents with one unit of a layer turned over, another in each."""
     layer = h[level]
@@ -121,7 +112,7 @@ def dream_rows(
 ) -> Weighted:
     """K rows for each from dreamt latents, within what is known, weighted by the evidence."""
     key_h, key_x = jax.random.split(key)
-    h = dream_latents(model, key_h, (conditions.template.shape[0], samples))
+    h = model.dream_latents(key_h, (conditions.template.shape[0], samples))
     pre = model.visible.preactivations(parents_of(h))
     x, logits, log_evidence = conditions.draw(model.visible, key_x, pre, samples)
     return Weighted(Particles(x, h), log_evidence, expected_bits(model, x, logits))

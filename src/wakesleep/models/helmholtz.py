@@ -156,9 +156,10 @@ class HelmholtzMachine(BitModel):
     def dream_latents(self, key: Key[Array, ""], shape: tuple[int, ...]) -> Latents:
         """h ~ p(h): dreams without the data they would give."""
         keys = jax.random.split(key, len(self.p) - 1)
-        values = [self.p[-1].sample(keys[0], jnp.zeros(0), shape)]
-        for layer, layer_key in zip(self.p[-2:0:-1], keys[1:], strict=True):
-            values.append(layer.sample(layer_key, values[-1], shape))
+        values = list[Array]()
+        for layer, layer_key in zip(self.p[:0:-1], keys, strict=True):
+            above = values[-1] if values else jnp.zeros(0)
+            values.append(layer.sample(layer_key, above, shape))
         return tuple(reversed(values))
 
     def _descend(
