@@ -135,7 +135,8 @@ class NadeWalk {
     if (!sample.drawn) return sample.x[unit] != 0;
     // No branch: whether a drawn unit is a one cannot be foreseen.
     const bool one = (unit >= sample.resume) & (logit > sample.noise[unit]);
-    sample.drawn[unit] = one;
+    const uint32_t bits = one * 0x3f800000u;  // of 1.0f; AVX-512's conversion is slow
+    std::memcpy(sample.drawn + unit, &bits, sizeof bits);
     return one;
   }
 
