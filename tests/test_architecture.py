@@ -73,7 +73,7 @@ def test_darn_puts_units_below_every_layer_but_the_top(key):
         ("sbn/nade 10-0", "'10-0'", "positive"),
         ("sbn/nade 10--3", "'10--3'", "positive"),
         ("sbn/nade(width=3) 10", "'width'", "hidden, order, units, nonlinearity"),
-        ("nade(order=-2)", "order=-2", "-1 or more"),
+        ("nade(order=-9999999999)", "order=-9999999999", "-1000000000 or more"),
         ("nade(order=9999999999)", "order=9999999999", "at most 1000000000"),
         ("sbn(order=1)", "'order'", "units, nonlinearity"),
         ("sbn/nade(hidden) 10", "'hidden'", "name=value"),
