@@ -4,6 +4,7 @@ No JAX here until a recipe is made: the command line reads this file to answer `
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -95,6 +96,10 @@ class Recipe:
         if "estimator" in values:
             values["estimator"] = _as_estimator(values["estimator"], self.estimator)
         return dataclasses.replace(self, **values)
+
+    def shares_among(self, processes: int) -> int:
+        """Shares of a minibatch: its own number, or the next that so many processes divide."""
+        return math.lcm(self.shares, processes)
 
     @property
     def total_epochs(self) -> int:

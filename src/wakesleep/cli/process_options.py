@@ -1,7 +1,6 @@
 """Options of a training by several processes, and what they come to."""
 
 import dataclasses
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +39,7 @@ class ProcessOptions:
 
     def cut(self, recipe: "Recipe", team: "Team") -> "Recipe":
         """The recipe of a new run by these processes."""
-        shares = self.shares or math.lcm(recipe.shares, team.count)
+        shares = self.shares or recipe.shares_among(team.count)
         return dataclasses.replace(recipe, shares=shares)
 
     def run(

@@ -1,6 +1,5 @@
 """Minibatches of rows, in an order that depends on the seed and their place in the run alone."""
 
-import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ def steps_per_epoch(examples: int, batch_size: int, epoch_updates: int = 0) -> i
 def check_shares(recipe: Recipe, examples: int, processes: int = 1) -> None:
     """Refuse minibatches that cannot be cut into the recipe's shares, one for each process."""
     for phase in recipe.expand():
-        rows, shares = min(phase.batch_size, examples), math.lcm(phase.shares, processes)
+        rows, shares = min(phase.batch_size, examples), phase.shares_among(processes)
         if rows % shares:
             whose = f" for {processes} processes" if processes > 1 else ""
             raise UsageError(

@@ -1,7 +1,6 @@
 """Where a training run stands: all that is needed to go on as if it had never stopped."""
 
 import functools
-import math
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -92,7 +91,7 @@ def validation_key(seed: int) -> Key[Array, ""]:
 @functools.lru_cache(maxsize=8)
 def step_config(phase: Recipe, decode: Decoder, mesh: Mesh | None = None) -> StepConfig:
     """How a phase takes a step; the same object each time, so that it is compiled once."""
-    shares = math.lcm(phase.shares, mesh.size if mesh else 1)
+    shares = phase.shares_among(mesh.size if mesh else 1)
     return StepConfig(decode, phase.estimator, build_optimiser(phase), shares, mesh)
 
 
