@@ -141,14 +141,15 @@ void run_ar_sbn_sample(const Kernels& kernels, const ArSbnSample& args, Workers&
 }
 
 void run_logistic_noise(const Kernels& kernels, const LogisticNoise& args, Workers& workers) {
-  in_parts(workers, words_half(args.count), kTaskElements / 2, [&](int64_t first, int64_t last) {
+  const int64_t words = word_parts(args.source, args.count);
+  in_parts(workers, words, kTaskElements / 2, [&](int64_t first, int64_t last) {
     kernels.logistic_noise(args, first, last);
   });
 }
 
 void run_bernoulli_sample(const Kernels& kernels, const BernoulliSample& args, Workers& workers) {
-  const int64_t counters = words_half(args.samples * args.units);
-  in_parts(workers, counters, kTaskElements / 2, [&](int64_t first, int64_t last) {
+  const int64_t words = word_parts(args.source, args.samples * args.units);
+  in_parts(workers, words, kTaskElements / 2, [&](int64_t first, int64_t last) {
     kernels.bernoulli_words(args, first, last);
   });
   const int64_t padded = parts(args.units, kernels.lanes) * kernels.lanes;

@@ -4,20 +4,24 @@
 namespace wakesleep {
 namespace {
 
-Key key_of(const KeyData& data) { return {data.typed_data()[0], data.typed_data()[1]}; }
+// A key's two words, a share's number, and the number of shares.
+WordSource source_of(const KeyData& data) {
+  const uint32_t* words = data.typed_data();
+  return {{words[0], words[1]}, words[2], words[3]};
+}
 
-ffi::Error logistic_noise(ffi::ThreadPool pool, KeyData key, Result noise) {
-  const LogisticNoise args{key_of(key), static_cast<int64_t>(noise->element_count()),
+ffi::Error logistic_noise(ffi::ThreadPool pool, KeyData source, Result noise) {
+  const LogisticNoise args{source_of(source), static_cast<int64_t>(noise->element_count()),
                            noise->typed_data()};
   PoolWorkers<ffi::ThreadPool> workers(pool);
   run_logistic_noise(kernels_in_use(), args, workers);
   return ffi::Error::Success();
 }
 
-ffi::Error bernoulli_sample(ffi::ThreadPool pool, KeyData key, Array logits, Result drawn,
+ffi::Error bernoulli_sample(ffi::ThreadPool pool, KeyData source, Array logits, Result drawn,
                             Result log_prob) {
   BernoulliSample args{};
-  args.key = key_of(key);
+  args.source = source_of(source);
   args.samples = height(*drawn);
   args.units = width(*drawn);
   args.logits = rows(logits, args.samples);

@@ -74,14 +74,21 @@ struct Key {
   uint32_t low;
 };
 
-struct LogisticNoise {
+// Which random words an array takes: those of one of equally many shares of a larger array.
+struct WordSource {
   Key key;
+  uint32_t share = 0;
+  uint32_t shares = 1;
+};
+
+struct LogisticNoise {
+  WordSource source;
   int64_t count;
   float* noise;
 };
 
 struct BernoulliSample {
-  Key key;
+  WordSource source;
   int64_t samples;
   int64_t units;
   Rows logits;
@@ -158,6 +165,12 @@ struct OptimiserStep {
 // Counters that give `count` random words: each gives one of the first half and one of the rest.
 constexpr int64_t words_half(int64_t count) { return (count + 1) / 2; }
 
+// How many parts the making of an array's words has: a counter for two words, or for one where
+// the other belongs to another share.
+constexpr int64_t word_parts(const WordSource& source, int64_t count) {
+  return source.shares == 1 ? words_half(count) : count;
+}
+
 constexpr int64_t words(int64_t units) { return (units + 63) / 64; }
 
 constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
@@ -181,7 +194,7 @@ struct Kernels {
   // Samples [first, last), at most kArSbnBlock.
   int64_t (*ar_sbn_scratch)(int64_t units);
   void (*ar_sbn_sample)(const ArSbnSample&, int64_t first, int64_t last, float* scratch);
-  // Counters [first, last) of words_half(count).
+  // Parts [first, last) of word_parts(source, count).
   void (*logistic_noise)(const LogisticNoise&, int64_t first, int64_t last);
   void (*bernoulli_words)(const BernoulliSample&, int64_t first, int64_t last);
   // Samples [first, last), after all words; scratch for the units, padded to whole vectors.

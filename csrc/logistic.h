@@ -16,7 +16,7 @@ constexpr float kTailUnit = 0x1p-32f;
 // t / kTailUnit of vectors of words from one array.
 class Tails {
  public:
-  Tails(Key key, int64_t count) : key_(key), count_(count) {}
+  Tails(const WordSource& source, int64_t count) : source_(source), count_(count) {}
 
   // `at` is the place of the first word in the array; lanes from `lanes` on hold none.
   Vec operator()(Words words, int64_t at, int64_t lanes) const {
@@ -32,14 +32,15 @@ class Tails {
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       float extension = 0.5f;
       if (coarse[lane]) {
-        extension = (static_cast<float>(random_word(key_, 1, count_, at + lane)) + 0.5f) * kTailUnit;
+        const uint32_t word = random_word(source_, 1, count_, at + lane);
+        extension = (static_cast<float>(word) + 0.5f) * kTailUnit;
       }
       tail[lane] += extension;
     }
     return tail;
   }
 
-  Key key_;
+  WordSource source_;
   int64_t count_;
 };
 
@@ -47,8 +48,8 @@ class Tails {
 inline Mask pushes_up(Words words) { return (Mask)(words << 31) >> 31; }
 
 inline void write_noise(const LogisticNoise& args, int64_t first, int64_t last) {
-  const Tails tails(args.key, args.count);
-  for_words(args.key, args.count, first, last, [&](Words words, int64_t at, int64_t lanes) {
+  const Tails tails(args.source, args.count);
+  for_words(args.source, args.count, first, last, [&](Words words, int64_t at, int64_t lanes) {
     const Vec tail = tails(words, at, lanes) * kTailUnit;
     const Vec quantile = logarithm(tail * reciprocal(1.0f - tail));
     const Vec noise = (Vec)((Mask)quantile ^ (~pushes_up(words) & INT32_MIN));
@@ -58,7 +59,7 @@ inline void write_noise(const LogisticNoise& args, int64_t first, int64_t last) 
 
 // Random words where the draws will be.
 inline void write_words(const BernoulliSample& args, int64_t first, int64_t last) {
-  for_words(args.key, args.samples * args.units, first, last,
+  for_words(args.source, args.samples * args.units, first, last,
             [&](Words words, int64_t at, int64_t lanes) {
               store_part(args.drawn + at, (Vec)words, lanes);
             });
@@ -68,7 +69,10 @@ inline void write_words(const BernoulliSample& args, int64_t first, int64_t last
 class BernoulliDraw {
  public:
   BernoulliDraw(const BernoulliSample& args, float* tails)
-      : args_(args), units_(args.units), tails_(tails), words_(args.key, args.samples * args.units) {}
+      : args_(args),
+        units_(args.units),
+        tails_(tails),
+        words_(args.source, args.samples * args.units) {}
 
   void run(int64_t first, int64_t last) {
     for (int64_t n = first; n < last; ++n) {

@@ -46,18 +46,18 @@ inline Words lane_numbers() {
   return numbers;
 }
 
-// Element `at` of an array of random words of one stream.
-inline uint32_t random_word(Key key, uint32_t stream, int64_t count, int64_t at) {
-  const int64_t half = words_half(count);
-  uint32_t high = stream, low = static_cast<uint32_t>(at < half ? at : at - half);
-  threefry(key, high, low);
-  return at < half ? high : low;
+// Element `at` of a share of an array of random words of one stream, `count` in each share.
+inline uint32_t random_word(const WordSource& source, uint32_t stream, int64_t count, int64_t at) {
+  const int64_t half = words_half(count * source.shares), place = count * source.share + at;
+  uint32_t high = stream, low = static_cast<uint32_t>(place < half ? place : place - half);
+  threefry(source.key, high, low);
+  return place < half ? high : low;
 }
 
-// Calls take(words, at) with each vector of words of stream 0 that counters [first, last) give,
-// and where it begins in the array; the last vectors reach beyond what the counters give.
+// Calls take(words, at, lanes) with each vector of words of stream 0 that counters [first, last)
+// give, how many of them count, and where they begin in the array.
 template <typename Take>
-inline void for_words(Key key, int64_t count, int64_t first, int64_t last, const Take& take) {
+inline void for_pairs(Key key, int64_t count, int64_t first, int64_t last, const Take& take) {
   const Words lanes = lane_numbers();
   const int64_t half = words_half(count);
   for (int64_t counter = first; counter < last; counter += kLanes) {
@@ -68,6 +68,32 @@ inline void for_words(Key key, int64_t count, int64_t first, int64_t last, const
     const int64_t lower = there < beyond ? there : beyond;
     if (lower > 0) take(low, half + counter, lower < kLanes ? lower : kLanes);
   }
+}
+
+// The same for words [first, last) of a share, which may have one of a counter's two words alone.
+template <typename Take>
+inline void for_share(const WordSource& source, int64_t count, int64_t first, int64_t last,
+                      const Take& take) {
+  const Words lanes = lane_numbers();
+  const int64_t half = words_half(count * source.shares), before = count * source.share;
+  for (int64_t at = first; at < last;) {
+    const int64_t place = before + at;
+    const bool upper = place < half;
+    const int64_t end = upper && half - before < last ? half - before : last;
+    Words high{}, low = lanes + static_cast<uint32_t>(upper ? place : place - half);
+    threefry(source.key, high, low);
+    const int64_t there = end - at < kLanes ? end - at : kLanes;
+    take(upper ? high : low, at, there);
+    at += there;
+  }
+}
+
+// All words are made by parts [0, word_parts(source, count)).
+template <typename Take>
+inline void for_words(const WordSource& source, int64_t count, int64_t first, int64_t last,
+                      const Take& take) {
+  if (source.shares == 1) return for_pairs(source.key, count, first, last, take);
+  for_share(source, count, first, last, take);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ from jax import lax
 from jaxtyping import Array, Key, UInt32
 
 from wakesleep import shares
+from wakesleep.shares import Share
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -25,29 +26,37 @@ def random_bits(
     """Independent uniform 32-bit words; a key and stream must be used once.
 
     Streams of one key are independent: they are the high word of Threefry's counter, which
-    spares the split of a key.
+    spares the split of a key. Inside a share of a minibatch they are those of its rows.
     """
     if jax.random.key_impl(key) != "threefry2x32":
         folded = jax.random.fold_in(key, stream)
         return shares.drawn(lambda whole: jax.random.bits(folded, whole), shape)
-    own = shares.word_places(shape)
-    if own is not None:
-        return _words_at(key, *own, stream).reshape(shape)
+    return threefry_bits(jax.random.key_data(key), shape, shares.here(), stream)
+
+
+def threefry_bits(
+    key: UInt32[Array, "2"], shape: tuple[int, ...], share: Share, stream: int
+) -> UInt32[Array, "..."]:
+    """The words of a share among those of all shares, which have equally many."""
     count = math.prod(shape)
+    if share.among > 1:
+        start = jnp.asarray(share.number).astype(jnp.uint32) * jnp.uint32(count)
+        places = start + lax.iota(jnp.uint32, count)
+        return _words_at(key, places, count * share.among, stream).reshape(shape)
     half = (count + 1) // 2
     high, low = jnp.asarray(stream, jnp.uint32), lax.iota(jnp.uint32, half)
-    words = threefry2x32(jax.random.key_data(key), high, low)
+    words = threefry2x32(key, high, low)
     return jnp.concatenate(words)[:count].reshape(shape)
 
 
 def _words_at(
-    key: Key[Array, ""], places: UInt32[Array, " N"], count: int, stream: int
+    key: UInt32[Array, "2"], places: UInt32[Array, " N"], count: int, stream: int
 ) -> UInt32[Array, " N"]:
     """Some of `count` words; a word costs twice what it costs where all are wanted."""
     half = jnp.uint32((count + 1) // 2)
     lower = places >= half
     high = jnp.asarray(stream, jnp.uint32)
-    words = threefry2x32(jax.random.key_data(key), high, jnp.where(lower, places - half, places))
+    words = threefry2x32(key, high, jnp.where(lower, places - half, places))
     return jnp.where(lower, words[1], words[0])
 
 

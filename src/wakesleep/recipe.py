@@ -36,10 +36,11 @@ class Recipe:
     or an estimator; kept as an estimator."""
     batch_size: Annotated[int, Whole(least=1)] = 100
     """Examples per step."""
-    shares: Annotated[int, Whole(least=1)] = 1
+    shares: Annotated[int, Whole()] = 0
     """Into how many equal shares a minibatch is cut, for that many processes or fewer. They are
     computed one by one and added in order: the result is the same, bit for bit, for any number of
-    processes that divides this one."""
+    processes that divides this one. 0 for two where there are 10,000 training rows or more and
+    minibatches are even, else one."""
     epoch_updates: Annotated[int, Whole()] = 0
     """Updates in an epoch, whatever the number of rows; 0 for one pass over the training set."""
     optimiser: Annotated[str, Choice(("adam", "sgd"))] = "adam"
@@ -99,7 +100,7 @@ class Recipe:
 
     def shares_among(self, processes: int) -> int:
         """Shares of a minibatch: its own number, or the next that so many processes divide."""
-        return math.lcm(self.shares, processes)
+        return math.lcm(self.shares or 1, processes)
 
     @property
     def total_epochs(self) -> int:

@@ -273,6 +273,7 @@ int main(int count, char** arguments) {
       const Bits bits;
       fuzz_bernoulli_log_prob(*kernels, bits, workers);
       fuzz_bernoulli_sample(*kernels, bits, workers);
+      fuzz_shares(*kernels, workers);
       fuzz_affine_update(*kernels, workers);
       fuzz_optimiser_step(*kernels, workers);
       if (round == 0) fuzz_rare_words(*kernels, workers);

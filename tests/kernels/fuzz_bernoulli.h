@@ -40,13 +40,13 @@ void fuzz_bernoulli_log_prob(const Kernels& kernels, const Bits& bits, Workers& 
 
 // The noise is held to the reference by the Python tests; the draws are held to the noise here.
 void fuzz_bernoulli_sample(const Kernels& kernels, const Bits& bits, Workers& workers) {
-  const Key key{static_cast<uint32_t>(generator()), static_cast<uint32_t>(generator())};
+  const WordSource source{{static_cast<uint32_t>(generator()), static_cast<uint32_t>(generator())}};
   const int64_t size = bits.samples * bits.units;
   Array drawn(size), noise(size), log_prob(bits.samples);
-  run_logistic_noise(kernels, {key, size, noise.data()}, workers);
+  run_logistic_noise(kernels, {source, size, noise.data()}, workers);
   const Rows logits{bits.logits.data(), bits.units, bits.repeat_logits};
   run_bernoulli_sample(
-      kernels, {key, bits.samples, bits.units, logits, drawn.data(), log_prob.data()}, workers);
+      kernels, {source, bits.samples, bits.units, logits, drawn.data(), log_prob.data()}, workers);
   std::vector<double> want(bits.samples);
   for (int64_t at = 0; at < size; ++at) {
     const int64_t n = at / bits.units;
@@ -60,11 +60,24 @@ void fuzz_bernoulli_sample(const Kernels& kernels, const Bits& bits, Workers& wo
   check("log-probabilities of draws", log_prob, want);
 }
 
+// Shares have the words of the whole, also where a share begins among high words and ends among low.
+void fuzz_shares(const Kernels& kernels, Workers& workers) {
+  const Key key{static_cast<uint32_t>(generator()), static_cast<uint32_t>(generator())};
+  const uint32_t shares = static_cast<uint32_t>(between(2, 5));
+  const int64_t count = between(1, 300);
+  Array whole(count * shares), part(count);
+  run_logistic_noise(kernels, {{key}, count * shares, whole.data()}, workers);
+  for (uint32_t share = 0; share < shares; ++share) {
+    run_logistic_noise(kernels, {{key, share, shares}, count, part.data()}, workers);
+    check("noise of a share", part, {whole.begin() + share * count, whole.begin() + (share + 1) * count});
+  }
+}
+
 // The first and second words of keys known to give a word that needs refining.
 void fuzz_rare_words(const Kernels& kernels, Workers& workers) {
   for (const uint32_t seed : {4940u, 5197u, 9131u, 36840u}) {
     Array noise(4099);
-    run_logistic_noise(kernels, {{0, seed}, 4099, noise.data()}, workers);
+    run_logistic_noise(kernels, {{{0, seed}}, 4099, noise.data()}, workers);
     float largest = 0;
     for (float value : noise) largest = std::max(largest, std::abs(value));
     if (largest < 16.5f) {

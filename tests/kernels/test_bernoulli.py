@@ -9,7 +9,7 @@ from jax import lax
 from scipy import special
 
 from tests.kernels import oracle
-from wakesleep import kernels
+from wakesleep import kernels, shares
 from wakesleep.kernels import bernoulli_reference as reference
 from wakesleep.random_bits import random_bits
 
@@ -163,6 +163,21 @@ def test_differentiation_through_scan_and_map():
     np.testing.assert_allclose(gradient, expected, rtol=1e-5)
     mapped, _ = jax.vmap(lambda key: kernels.bernoulli_sample(key, logits, (5,)))(keys)
     np.testing.assert_array_equal(mapped, x)
+
+
+@pytest.mark.parametrize("among", [2, 3])
+def test_a_share_has_the_draws_of_its_rows(among):
+    """Also the native kernels, and where the words of a key's two streams meet inside a share."""
+    logits, key = jnp.linspace(-3, 3, 33), jax.random.key(5)
+
+    def sample(rows):
+        bits, log_prob = kernels.bernoulli_sample(key, logits, (rows.shape[0],))
+        return shares.Found((), (bits, log_prob, kernels.logistic_noise(key, (rows.shape[0], 5))))
+
+    rows = jnp.zeros((6 * among, 1))
+    cut = shares.of_all(sample, rows, shares.Split(among)).notes
+    for part, whole in zip(cut, sample(rows).notes, strict=True):
+        np.testing.assert_array_equal(part, whole)
 
 
 def test_other_keys_use_the_reference():

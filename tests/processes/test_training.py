@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+import wakesleep as ws
 from tests.processes.hosts import (
     dying,
     ended,
@@ -75,6 +76,17 @@ def test_two_processes_make_what_one_makes_and_one_goes_on_where_two_stopped(tmp
     assert [each["valid_ll"] for each in epochs(both)] == [
         each["valid_ll"] for each in epochs(alone)
     ]
+
+
+@pytest.mark.slow
+def test_the_same_command_with_two_processes_gives_the_same_bits_on_mnist(tmp_path):
+    if ws.DATASETS["binarized_mnist"].absence():
+        pytest.skip("no binarized_mnist here")
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    words = ("binarized_mnist", "--model", "sbn/sbn 200", "--epochs", 2, "--quiet")
+    assert ended(train(*words, "--out", alone))[0] == 0
+    assert ended(train(*words, "--out", both, "--processes", 2))[0] == 0
+    same_weights(alone, both, 0)
 
 
 @pytest.mark.slow

@@ -34,13 +34,16 @@ class ProcessOptions:
     process_count: int | None = None
     """With --coordinator: how many there are; 1 to train alone under SLURM or Open MPI."""
     shares: int | None = None
-    """Cut every minibatch into so many equal shares, as many as processes unless given. Any number
-    of processes that divides it gives the same model, bit for bit."""
+    """Cut every minibatch into so many equal shares: as many as processes unless given, and two for
+    one process with 10,000 rows or more. Any number of processes that divides it gives the same
+    model, bit for bit."""
 
     def cut(self, recipe: "Recipe", team: "Team") -> "Recipe":
         """The recipe of a new run by these processes."""
-        shares = self.shares or recipe.shares_among(team.count)
-        return dataclasses.replace(recipe, shares=shares)
+        if self.shares or team.count > 1:
+            shares = self.shares or recipe.shares_among(team.count)
+            recipe = dataclasses.replace(recipe, shares=shares)
+        return recipe
 
     def run(
         self,

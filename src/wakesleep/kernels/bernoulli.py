@@ -14,6 +14,7 @@ from wakesleep import shares
 from wakesleep.kernels import bernoulli_reference as reference
 from wakesleep.kernels import native
 from wakesleep.kernels.broadcasting import as_rows, rows_shape, sum_to
+from wakesleep.shares import Share
 
 
 def bernoulli_log_prob(
@@ -36,14 +37,15 @@ def logistic_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, 
     if not _serves_key(key):
         return reference.logistic_noise(key, shape)
 
-    def compiled(data: Array) -> Array:
-        return native.call("logistic_noise", [shape], data)[0]
+    among = shares.here().among
 
-    def default(data: Array) -> Array:
-        return reference.logistic_noise(_as_key(data), shape)
+    def compiled(source: Array) -> Array:
+        return native.call("logistic_noise", [shape], source)[0]
 
-    data = jax.random.key_data(key)
-    return lax.stop_gradient(lax.platform_dependent(data, cpu=compiled, default=default))
+    def default(source: Array) -> Array:
+        return _share_noise(source, shape, among)
+
+    return lax.stop_gradient(lax.platform_dependent(_source(key), cpu=compiled, default=default))
 
 
 def bernoulli_sample(
@@ -62,19 +64,22 @@ def bernoulli_sample(
     if not (_serves_key(key) and native.serves(logits)):
         x = (logits > logistic_noise(key, (*batch, logits.shape[-1]))).astype(logits.dtype)
         return x, bernoulli_log_prob(x, logits)
-    x, log_prob = _sample(batch, jax.random.key_data(key), logits)
+    x, log_prob = _sample(batch, shares.here().among, _source(key), logits)
     return lax.stop_gradient(x), log_prob
 
 
 def _serves_key(key: Array) -> bool:
-    # The compiled kernels draw whole arrays, not those of a share.
-    if shares.inside():
-        return False
     return native.serves() and str(jax.random.key_impl(key)) == "threefry2x32"
 
 
-def _as_key(data: Array) -> Array:
-    return jax.random.wrap_key_data(data, impl="threefry2x32")
+def _source(key: Array) -> Array:
+    """What the compiled kernels draw from: the key, the share of its words, and how many share."""
+    share = jnp.asarray(shares.here(), jnp.uint32)
+    return jnp.concatenate([jax.random.key_data(key), share])
+
+
+def _share_noise(source: Array, shape: tuple[int, ...], among: int) -> Array:
+    return reference.share_noise(source[:2], shape, Share(source[2], among))
 
 
 @jax.custom_vjp
@@ -102,27 +107,29 @@ def _log_prob_backward(saved, g):  # type: ignore[no-untyped-def]
 _log_prob.defvjp(_log_prob_forward, _log_prob_backward)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _sample(batch: tuple[int, ...], data: Array, logits: Array) -> tuple[Array, Array]:
-    def compiled(data: Array, logits: Array) -> tuple[Array, Array]:
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _sample(
+    batch: tuple[int, ...], among: int, source: Array, logits: Array
+) -> tuple[Array, Array]:
+    def compiled(source: Array, logits: Array) -> tuple[Array, Array]:
         shapes = [(*batch, logits.shape[-1]), batch]
-        x, log_prob = native.call("bernoulli_sample", shapes, data, as_rows(logits, batch))
+        x, log_prob = native.call("bernoulli_sample", shapes, source, as_rows(logits, batch))
         return x, log_prob
 
-    def default(data: Array, logits: Array) -> tuple[Array, Array]:
-        noise = reference.logistic_noise(_as_key(data), (*batch, logits.shape[-1]))
+    def default(source: Array, logits: Array) -> tuple[Array, Array]:
+        noise = _share_noise(source, (*batch, logits.shape[-1]), among)
         x = (logits > noise).astype(logits.dtype)
         return x, reference.log_prob(x, logits)
 
-    return lax.platform_dependent(data, logits, cpu=compiled, default=default)
+    return lax.platform_dependent(source, logits, cpu=compiled, default=default)
 
 
-def _sample_forward(batch, data, logits):  # type: ignore[no-untyped-def]
-    x, log_prob = _sample(batch, data, logits)
+def _sample_forward(batch, among, source, logits):  # type: ignore[no-untyped-def]
+    x, log_prob = _sample(batch, among, source, logits)
     return (x, log_prob), (x, logits)
 
 
-def _sample_backward(batch, saved, gradients):  # type: ignore[no-untyped-def]
+def _sample_backward(batch, among, saved, gradients):  # type: ignore[no-untyped-def]
     x, logits = saved
     return None, _gradient(gradients[1], x, logits)
 

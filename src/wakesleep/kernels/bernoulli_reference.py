@@ -1,11 +1,14 @@
 """Independent bits in pure JAX: the definition the native kernels are held to."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Key, UInt32
 
-from wakesleep.random_bits import random_bits
+from wakesleep.random_bits import random_bits, threefry_bits
+from wakesleep.shares import Share
 
 # A 32-bit word gives 31 bits of |noise| and one of sign. Below this many units of the last
 # place the word alone is too coarse (a Bernoulli of 1e-9 spans four of them) and is refined.
@@ -38,15 +41,25 @@ def gradient(g: Array, x: Array, logits: Array) -> Array:
 
 
 def logistic_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """Logistic noise, whose second words are generated only when some element needs one.
+    """Logistic noise by a key of any kind."""
+    return _noise_of_streams(lambda stream: random_bits(key, shape, stream))
+
+
+def share_noise(key: UInt32[Array, "2"], shape: tuple[int, ...], share: Share) -> Array:
+    """Logistic noise of a share of a minibatch, by the data of a Threefry key."""
+    return _noise_of_streams(lambda stream: threefry_bits(key, shape, share, stream))
+
+
+def _noise_of_streams(words: Callable[[int], UInt32[Array, "..."]]) -> Float[Array, "..."]:
+    """The second stream's words are generated only when some element needs one.
 
     That is about once in 80 draws of 10^5 elements.
     """
-    coarse = random_bits(key, shape, stream=0)
+    coarse = words(0)
     fine = lax.cond(
         _is_coarse(coarse).any(),
-        lambda: random_bits(key, shape, stream=1),
-        lambda: jnp.full(shape, 2**31, jnp.uint32),
+        lambda: words(1),
+        lambda: jnp.full(coarse.shape, 2**31, jnp.uint32),
     )
     return logistic_from_bits(coarse, fine)
 

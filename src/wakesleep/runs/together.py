@@ -25,7 +25,7 @@ from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.data_record import DataRecord, record_data
 from wakesleep.schema import Schema
 from wakesleep.storage import model_header, model_shapes
-from wakesleep.training.batches import check_shares
+from wakesleep.training.batches import with_shares
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import Observer
 from wakesleep.training.session import FitResult, fit_together
@@ -68,7 +68,7 @@ def lead(
 ) -> FitResult:
     """Train as process 0, with all others."""
     config = training.config
-    check_shares(config.recipe, len(training.data.train), team.count)
+    with_shares(config.recipe, len(training.data.train), team.count)
     team.by_leader(training.to_message())
     _agree(team, None)
     snapshot = _sent(team, training.snapshot)

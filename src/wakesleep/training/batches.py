@@ -1,5 +1,6 @@
 """Minibatches of rows, in an order that depends on the seed and their place in the run alone."""
 
+import dataclasses
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,6 +17,10 @@ from wakesleep.recipe import Recipe
 # A call of the compiled loop is at most this many steps, so that progress is shown and
 # Ctrl-C is answered within seconds even where an epoch takes minutes.
 STEPS_PER_CALL = 500
+
+# From so many rows on somebody may want two processes, who then has the bits of one; it costs
+# about a tenth of the time.
+WORTH_PROCESSES = 10_000
 
 
 class BatchBlock(NamedTuple):
@@ -39,8 +44,15 @@ def steps_per_epoch(examples: int, batch_size: int, epoch_updates: int = 0) -> i
     return epoch_updates or -(-examples // batch_size)
 
 
-def check_shares(recipe: Recipe, examples: int, processes: int = 1) -> None:
-    """Refuse minibatches that cannot be cut into the recipe's shares, one for each process."""
+def with_shares(recipe: Recipe, examples: int, processes: int = 1) -> Recipe:
+    """The recipe with the number of shares that a minibatch of so many examples has.
+
+    Refuses minibatches that cannot be cut so, with as many shares for each process.
+    """
+    if not recipe.shares:
+        even = all(min(phase.batch_size, examples) % 2 == 0 for phase in recipe.expand())
+        shares = 2 if even and examples >= WORTH_PROCESSES else 1
+        recipe = dataclasses.replace(recipe, shares=shares)
     for phase in recipe.expand():
         rows, shares = min(phase.batch_size, examples), phase.shares_among(processes)
         if rows % shares:
@@ -49,6 +61,7 @@ def check_shares(recipe: Recipe, examples: int, processes: int = 1) -> None:
                 f"a minibatch of {rows} rows cannot be cut into {shares} equal shares{whose}: "
                 f"--batch-size {shares * max(1, round(rows / shares))} can"
             )
+    return recipe
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _gradients_at(
         part = config.estimator.part(state.model, state.estimator, batch, key)
         return Found((part.gradients, part.info), part.notes)
 
-    found = shares.of_all(share, (rows, numbers), config.split, state.step)
+    found = shares.of_all(share, (rows, numbers), config.split)
     gradients, info = found.means
     numbers = shares.gathered(numbers, config.split)
     following = config.estimator.remember(state.model, state.estimator, found.notes, numbers, key)

@@ -20,7 +20,7 @@ from wakesleep.models import LatentModel, Mixture, TableModel
 from wakesleep.processes.lines import LostProcessError
 from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import BatchBlock, Batches, check_shares, steps_per_epoch
+from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch, with_shares
 from wakesleep.training.clocks import Clocks
 from wakesleep.training.divergence import explain_failure
 from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
@@ -152,7 +152,7 @@ class _Session:
         should_stop: Callable[[], bool],
         team: Team = ALONE,
     ):
-        check_shares(recipe, len(data.train), team.count)
+        recipe = with_shares(recipe, len(data.train), team.count)
         self.data, self.recipe, self.seed = data, recipe, seed
         self.phases = recipe.expand()
         self.observers = observers
