@@ -73,7 +73,7 @@ def of_all(compute: Callable[[PyTree], Found], rows: PyTree, split: Split) -> Fo
     ]
     means = _mean([share.means for share in shares], split)
     notes = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(share.notes for share in shares))
-    return Found(means, gathered(notes, split))
+    return Found(means, _gathered(notes, split))
 
 
 def _by_itself(
@@ -89,7 +89,7 @@ def _by_itself(
         return lax.optimization_barrier(compute(rows))
 
 
-def gathered(tree: PyTree, split: Split) -> PyTree:
+def _gathered(tree: PyTree, split: Split) -> PyTree:
     """The rows of all processes, in their order."""
     if split.processes == 1:
         return tree

@@ -145,12 +145,11 @@ def _gradients_at(
     def share(rows: tuple[PyTree, Array]) -> Found:
         batch = Batch(config.decode(rows[0]), rows[1])
         part = config.estimator.part(state.model, state.estimator, batch, key)
-        return Found((part.gradients, part.info), part.notes)
+        return Found((part.gradients, part.info), (part.notes, batch.rows))
 
     found = shares.of_all(share, (rows, numbers), config.split)
-    gradients, info = found.means
-    numbers = shares.gathered(numbers, config.split)
-    following = config.estimator.remember(state.model, state.estimator, found.notes, numbers, key)
+    (gradients, info), (notes, numbers) = found
+    following = config.estimator.remember(state.model, state.estimator, notes, numbers, key)
     return Step(gradients, following, info)
 
 
