@@ -8,12 +8,14 @@
 // No hidden column needs any other, so a task is a range of columns with all its samples, and
 // nothing is summed across threads. Within it a tile of units stays in cache while every sample
 // walks through it. Samples of one example (x the same, a different) cross their ones together:
-// they walk in groups that share each row of V and dV. As forwards, the hidden layer is exp(-a)
-// until a sample turns additive, here with its whole group.
+// they walk in groups that share each row of V and dV. Other samples do so in pairs, where their
+// ones are few. As forwards, the hidden layer is exp(-a) until a sample turns additive, here with
+// its whole group.
 #pragma once
 
 #include "hidden.h"
 #include "kernels.h"
+#include "nade_tile.h"
 #include "vector.h"
 
 namespace wakesleep {
@@ -25,6 +27,9 @@ constexpr int kMaxGradientGroup = 5;
 constexpr int kMaxGradientVectors = kRegisters == 32 ? 4 : 2;
 constexpr int kMaxGroupedVectors = kMaxGradientVectors / 2;
 constexpr int64_t kGradientBlock = 256;  // samples whose walking state is kept at once
+// A pair walks together through a tile whose units are ones this seldom: each of its ones ends the
+// loop over units for both, and waits for memory where a sample alone has registers.
+constexpr int kUnitsPerOne = 6;
 
 // The smallest groups that are no more than they have to be.
 constexpr int64_t groups_of(int64_t repeat) {
@@ -38,21 +43,20 @@ constexpr int64_t group_size(int64_t repeat) {
 template <int M, int G>
 class NadeReverse {
  public:
-  static constexpr int64_t kColumns = M * kLanes;
-  static constexpr int64_t kRows = M > 2 ? 16 : 32;  // of a tile, so that it fits the first cache
+  static constexpr int64_t kColumns = NadeTile<M>::kColumns;
+  static constexpr int64_t kRows = NadeTile<M>::kRows;
   static constexpr int64_t kMaxGroups = kGradientBlock / G;
 
-  static constexpr int64_t scratch() { return (kMaxGroups * G * 4 + kRows * 4) * kColumns; }
+  static constexpr int64_t scratch() {
+    return kMaxGroups * G * 4 * kColumns + NadeTile<M>::scratch();
+  }
 
   NadeReverse(const NadeGradient& args, int64_t first_vector, float* scratch)
       : args_(args),
         hidden_(args.shape.hidden),
         column_(first_vector * kLanes),
-        V_(scratch),
-        dV_(V_ + kRows * kColumns),
-        factors_(dV_ + kRows * kColumns),
-        dW_(factors_ + kRows * kColumns),
-        walks_(dW_ + kRows * kColumns) {}
+        tile_(args, column_, scratch),
+        walks_(scratch + NadeTile<M>::scratch()) {}
 
   void run() {
     const int64_t units = args_.shape.units;
@@ -62,9 +66,9 @@ class NadeReverse {
       for (int64_t k = 0; k < count_; ++k) start(k);
       for (from_ = (units - 1) / kRows * kRows; from_ >= 0; from_ -= kRows) {
         rows_ = units - from_ < kRows ? units - from_ : kRows;
-        if (!pack()) leave_products();
-        for (int64_t k = 0; k < count_; ++k) additive_[k] ? walk<true>(k) : walk<false>(k);
-        unpack();
+        if (!tile_.pack(from_, rows_)) leave_products();
+        walk_all();
+        tile_.unpack(from_, rows_, first_ > 0);
       }
       for (int64_t k = 0; k < count_; ++k) finish(k);
     }
@@ -73,10 +77,10 @@ class NadeReverse {
  private:
   // A group's place on its way back.
   struct Walk {
-    Vec state[G][M];  // exp(-a), or a once additive
-    Vec da[G][M];
-    Vec s[G][M];
-    Vec ds[G][M];
+    Vec state[G * M];  // exp(-a), or a once additive
+    Vec da[G * M];
+    Vec s[G * M];
+    Vec ds[G * M];
   };
 
   Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
@@ -95,8 +99,9 @@ class NadeReverse {
     for (int j = 0; j < G; ++j) {
       const int64_t n = sample(k, j);
       for (int v = 0; v < M; ++v) {
-        walk.state[j][v] = n < 0 ? broadcast(1) : clamped_exponential(-last(n, v));
-        walk.s[j][v] = sigmoid_of(walk.state[j][v]);
+        const Vec inverse_odds = n < 0 ? broadcast(1) : clamped_exponential(-last(n, v));
+        walk.state[j * M + v] = inverse_odds;
+        walk.s[j * M + v] = sigmoid_of(inverse_odds);
       }
     }
     check_range(k, args_.shape.units);
@@ -107,13 +112,16 @@ class NadeReverse {
   }
 
   void check_range(int64_t k, int64_t seen) {
-    const Walk& walk = walks(k);
-    Vec low = walk.state[0][0], high = low;
+    if (!is_safe(walks(k))) go_additive(k, seen);
+  }
+
+  static bool is_safe(const Walk& walk) {
+    Vec low = walk.state[0], high = low;
     for (int at = 1; at < G * M; ++at) {
-      low = smaller(low, walk.state[at / M][at % M]);
-      high = larger(high, walk.state[at / M][at % M]);
+      low = smaller(low, walk.state[at]);
+      high = larger(high, walk.state[at]);
     }
-    if (!all_safe(low, high)) go_additive(k, seen);
+    return all_safe(low, high);
   }
 
   // The pre-activations before unit `seen`, found anew.
@@ -122,22 +130,20 @@ class NadeReverse {
     Walk& walk = walks(k);
     for (int j = 0; j < G; ++j) {
       const int64_t n = sample(k, j);
-      for (int v = 0; v < M; ++v) walk.state[j][v] = n < 0 ? Vec{} : last(n, v);
+      for (int v = 0; v < M; ++v) walk.state[j * M + v] = n < 0 ? Vec{} : last(n, v);
     }
     const float* x = args_.x[sample(k, 0)];
     for (int64_t unit = args_.shape.units - 1; unit >= seen; --unit) {
-      if (x[unit] != 0) subtract(unit, walk);
+      if (x[unit] != 0) subtract(unit, walk.state);
     }
-    for (int at = 0; at < G * M; ++at) {
-      walk.s[at / M][at % M] = logistic(walk.state[at / M][at % M]);
-    }
+    for (int at = 0; at < G * M; ++at) walk.s[at] = logistic(walk.state[at]);
   }
 
-  void subtract(int64_t unit, Walk& walk) {
+  void subtract(int64_t unit, Vec* a) {
     const float* W = args_.W + unit * hidden_;
     for (int v = 0; v < M; ++v) {
       const Vec row = load_columns(W, column_ + v * kLanes, hidden_);
-      for (int j = 0; j < G; ++j) walk.state[j][v] -= row;
+      for (int j = 0; j < G; ++j) a[j * M + v] -= row;
     }
   }
 
@@ -147,109 +153,158 @@ class NadeReverse {
     }
   }
 
-  // Copies a tile of V and exp(W); whether those factors may be used.
-  bool pack() {
-    Vec change[M] = {};
-    for (int64_t row = 0; row < rows_; ++row) {
-      const int64_t unit = (from_ + row) * hidden_;
-      for (int v = 0; v < M; ++v) {
-        const int64_t at = row * kColumns + v * kLanes, h = column_ + v * kLanes;
-        const Vec W = load_columns(args_.W + unit, h, hidden_);
-        change[v] += magnitude(W);
-        store(factors_ + at, clamped_exponential(W));
-        store(V_ + at, load_columns(args_.V + unit, h, hidden_));
-        store(dV_ + at, Vec{});
-        store(dW_ + at, Vec{});
+  void walk_all() {
+    for (int64_t k = 0; k < count_; ++k) {
+      if constexpr (G == 1) {
+        if (k + 1 < count_ && are_sparse(k)) {
+          walk_pair(k++);
+          continue;
+        }
       }
-    }
-    Mask unbounded{};
-    for (int v = 0; v < M; ++v) unbounded |= ~(change[v] < broadcast(kBound));
-    return !any(unbounded);
-  }
-
-  void unpack() {
-    for (int64_t row = 0; row < rows_; ++row) {
-      const int64_t unit = (from_ + row) * hidden_;
-      for (int v = 0; v < M; ++v) {
-        const int64_t at = row * kColumns + v * kLanes, h = column_ + v * kLanes;
-        add_to(args_.dV + unit, h, load(dV_ + at));
-        add_to(args_.dW + unit, h, load(dW_ + at));
-      }
+      walk_on(k, ones(k), rows_);
     }
   }
 
-  void add_to(float* row, int64_t h, Vec value) {
-    if (first_ > 0) value += load_columns(row, h, hidden_);
-    store_columns(row, h, hidden_, value);
+  bool are_sparse(int64_t k) const {
+    if (additive_[k] || additive_[k + 1]) return false;
+    const int found = __builtin_popcountll(ones(k)) + __builtin_popcountll(ones(k + 1));
+    return kUnitsPerOne * found <= 2 * rows_;
+  }
+
+  // The tile's units that are ones, of a whole group.
+  uint64_t ones(int64_t k) const {
+    const uint64_t word = args_.ones[sample(k, 0) * words(args_.shape.units) + from_ / 64];
+    return kRows == 64 ? word : word >> (from_ % 64) & ((uint64_t{1} << kRows % 64) - 1);
+  }
+
+  const float* gradient(int64_t k, int j) const {
+    static constexpr float kNone[kRows] = {};
+    const int64_t n = sample(k, j);
+    return n < 0 ? kNone : args_.g + n * args_.shape.units + from_;
+  }
+
+  // Through the tile's rows below `upper`, crossing the ones that are left there.
+  void walk_on(int64_t k, uint64_t left, int64_t upper) {
+    additive_[k] ? walk<true>(k, left, upper) : walk<false>(k, left, upper);
   }
 
   template <bool Additive>
-  WAKESLEEP_COLD void walk(int64_t k) {
-    static constexpr float kNoGradient[kRows] = {};
-    const int64_t units = args_.shape.units, any_sample = sample(k, 0);
+  WAKESLEEP_COLD void walk(int64_t k, uint64_t left, int64_t upper) {
     const float* g[G];
-    for (int j = 0; j < G; ++j) {
-      const int64_t n = sample(k, j);
-      g[j] = n < 0 ? kNoGradient : args_.g + n * units + from_;
-    }
+    for (int j = 0; j < G; ++j) g[j] = gradient(k, j);
     Walk walk = walks(k);
-    const uint64_t word = args_.ones[any_sample * words(units) + from_ / 64];
-    uint32_t ones = static_cast<uint32_t>(word >> (from_ % 64) & ((uint64_t{1} << kRows) - 1));
-    const bool changes = ones != 0;
-    int64_t upper = rows_;
-    while (ones) {
-      const int64_t row = 31 - __builtin_clz(ones);
-      ones ^= 1u << row;
-      segment(g, row + 1, upper, walk);
-      cross<Additive>(row, walk);
+    const bool changes = left != 0;
+    for (RangeLooks looks(left); left;) {
+      const int64_t row = highest(left);
+      if (!Additive && looks.due(row) && !is_safe(walk)) {
+        walks(k) = walk;
+        go_additive(k, from_ + upper - 1);
+        return walk_on(k, left, upper);
+      }
+      segment(g, row + 1, upper, walk.s, walk.ds);
+      cross<Additive>(row, walk, walk.s, walk.ds);
+      left ^= uint64_t{1} << row;
       upper = row + 1;
     }
-    segment(g, 0, upper, walk);
+    segment(g, 0, upper, walk.s, walk.ds);
     walks(k) = walk;
     if (!Additive && changes) check_range(k, from_);
   }
 
-  void segment(const float* const (&g)[G], int64_t from, int64_t to, Walk& walk) {
-    const float* V = V_;  // members would be read again after every store
-    float* dV = dV_;
+  // Two samples whose ones are their own. What only crossing needs stays in memory.
+  WAKESLEEP_COLD void walk_pair(int64_t k) {
+    Walk &first = walks(k), &second = walks(k + 1);
+    const float* const g[] = {gradient(k, 0), gradient(k + 1, 0)};
+    const uint64_t in_first = ones(k), in_second = ones(k + 1);
+    uint64_t left = in_first | in_second;
+    Vec s[2 * M], ds[2 * M];
+    for (int v = 0; v < M; ++v) {
+      s[v] = first.s[v], s[M + v] = second.s[v];
+      ds[v] = first.ds[v], ds[M + v] = second.ds[v];
+    }
+    int64_t upper = rows_;
+    for (RangeLooks looks(left); left; left ^= uint64_t{1} << (upper - 1)) {
+      const int64_t row = highest(left);
+      if (looks.due(row) && !(is_safe(first) && is_safe(second))) break;
+      segment(g, row + 1, upper, s, ds);
+      if (in_first >> row & 1) cross<false>(row, first, s, ds);
+      if (in_second >> row & 1) cross<false>(row, second, s + M, ds + M);
+      upper = row + 1;
+    }
+    if (!left) segment(g, 0, upper, s, ds);
+    for (int v = 0; v < M; ++v) {
+      first.s[v] = s[v], second.s[v] = s[M + v];
+      first.ds[v] = ds[v], second.ds[v] = ds[M + v];
+    }
+    const int64_t seen = from_ + (left ? upper - 1 : 0);
+    if (in_first) check_range(k, seen);
+    if (in_second) check_range(k + 1, seen);
+    if (left) {
+      walk_on(k, in_first & left, upper);
+      walk_on(k + 1, in_second & left, upper);
+    }
+  }
+
+  // When to look at the range of a hidden layer: before the first one of each kTile units but the
+  // topmost, into which it comes safe.
+  class RangeLooks {
+   public:
+    explicit RangeLooks(uint64_t ones) : part_(ones ? highest(ones) / kTile : 0) {}
+
+    bool due(int64_t row) {
+      const bool is = row / kTile != part_;
+      part_ = row / kTile;
+      return is;
+    }
+
+   private:
+    int64_t part_;
+  };
+
+  static int64_t highest(uint64_t bits) { return 63 - __builtin_clzll(bits); }
+
+  // Between two ones of N samples.
+  template <int N>
+  void segment(const float* const (&g)[N], int64_t from, int64_t to, const Vec* s, Vec* ds) {
+    const float* V = tile_.V;  // members would be read again after every store
+    float* dV = tile_.dV;
     for (int64_t row = to - 1; row >= from; --row) {
-      Vec total[M];
-#pragma GCC unroll 4
-      for (int v = 0; v < M; ++v) total[v] = load(dV + row * kColumns + v * kLanes);
+      Vec weight[N];
 #pragma GCC unroll 8
-      for (int j = 0; j < G; ++j) {
-        const Vec weight = broadcast(g[j][row]);
+      for (int j = 0; j < N; ++j) weight[j] = broadcast(g[j][row]);
 #pragma GCC unroll 4
-        for (int v = 0; v < M; ++v) {
-          walk.ds[j][v] += weight * load(V + row * kColumns + v * kLanes);
-          total[v] += weight * walk.s[j][v];
+      for (int v = 0; v < M; ++v) {
+        const Vec down = load(V + row * kColumns + v * kLanes);
+        Vec total = load(dV + row * kColumns + v * kLanes);
+#pragma GCC unroll 8
+        for (int j = 0; j < N; ++j) {
+          ds[j * M + v] += weight[j] * down;
+          total += weight[j] * s[j * M + v];
         }
+        store(dV + row * kColumns + v * kLanes, total);
       }
-#pragma GCC unroll 4
-      for (int v = 0; v < M; ++v) store(dV + row * kColumns + v * kLanes, total[v]);
     }
   }
 
   // Back over a one: its row of W stops being part of the hidden layer.
   template <bool Additive>
-  void cross(int64_t row, Walk& walk) {
-    float* dW = dW_ + row * kColumns;
-    const float* factor = factors_ + row * kColumns;
-    if constexpr (Additive) subtract(from_ + row, walk);
+  void cross(int64_t row, Walk& walk, Vec* s, Vec* ds) {
+    float* dW = tile_.dW + row * kColumns;
+    const float* factor = tile_.factors + row * kColumns;
+    if constexpr (Additive) subtract(from_ + row, walk.state);
 #pragma GCC unroll 4
     for (int v = 0; v < M; ++v) {
       Vec total = load(dW + v * kLanes);
 #pragma GCC unroll 8
-      for (int j = 0; j < G; ++j) {
-        Vec& s = walk.s[j][v];
-        walk.da[j][v] += walk.ds[j][v] * (s - s * s);
-        walk.ds[j][v] = Vec{};
-        total += walk.da[j][v];
+      for (int at = v; at < G * M; at += M) {
+        walk.da[at] += ds[at] * (s[at] - s[at] * s[at]);
+        ds[at] = Vec{};
+        total += walk.da[at];
         if constexpr (Additive) {
-          s = logistic(walk.state[j][v]);
+          s[at] = logistic(walk.state[at]);
         } else {
-          walk.state[j][v] *= load(factor + v * kLanes);
-          s = sigmoid_of(walk.state[j][v]);
+          walk.state[at] *= load(factor + v * kLanes);
+          s[at] = sigmoid_of(walk.state[at]);
         }
       }
       store(dW + v * kLanes, total);
@@ -261,8 +316,7 @@ class NadeReverse {
     for (int at = 0; at < G * M; ++at) {
       const int64_t n = sample(k, at / M), v = at % M;
       if (n < 0) continue;
-      const Vec s = walk.s[at / M][v], ds = walk.ds[at / M][v];
-      const Vec total = walk.da[at / M][v] + ds * (s - s * s);
+      const Vec s = walk.s[at], total = walk.da[at] + walk.ds[at] * (s - s * s);
       store_columns(args_.da + n * hidden_, column_ + v * kLanes, hidden_, total);
     }
   }
@@ -270,7 +324,7 @@ class NadeReverse {
   const NadeGradient& args_;
   const int64_t hidden_, column_;
   int64_t first_, count_, from_, rows_;
-  float *V_, *dV_, *factors_, *dW_;  // a tile of units
+  const NadeTile<M> tile_;
   float* walks_;
   bool additive_[kMaxGroups];
 };

@@ -1,7 +1,7 @@
-"""Features for a logistic regression: posterior means beside one-hot columns and their PCA.
+"""Features for a logistic regression: `transform` beside one-hot columns and their PCA.
 
 The model never sees the target. AUC on held-out rows, one class against the rest where there are
-more than two.
+more than two. What the posterior means of the latents give without the columns is shown too.
 """
 
 import numpy as np
@@ -15,8 +15,11 @@ from benchmarks.tables.job import Job
 from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
 from benchmarks.tables.sources import MIXED
+from benchmarks.tables.summary import AUTOMATIC, OURS
+from wakesleep.inference.features import LATENTS
+from wakesleep.inference.posterior import embedding_names
 
-METHODS = ("ours", "one-hot columns", "PCA")
+METHODS = (OURS, AUTOMATIC, "one-hot columns", "PCA")
 TABLES = (*MIXED, "breast_cancer")
 EXPLAINED = 0.95
 """Of the variance, by as many principal components as that takes."""
@@ -27,15 +30,20 @@ def measure(job: Job) -> Values:
     inputs = split.without(job.target)
     known = inputs.known
     labels = [part[job.target].astype(str).to_numpy() for part in (split.known, split.test)]
-    if job.method == "ours":
-        ours = fit_job(job, inputs.train, inputs.valid, latents=True)
-        tables = [ours.features(known), ours.features(inputs.test)]
-    else:
-        encoding = Encoding.of(known)
-        tables = [encoding.transform(known), encoding.transform(inputs.test)]
-        if job.method == "PCA":
-            pca = PCA(EXPLAINED, random_state=0).fit(tables[0])
-            tables = [pca.transform(table) for table in tables]
+    if job.method in (OURS, AUTOMATIC):
+        ours = fit_job(job, inputs.train, inputs.valid, latents=job.method == OURS)
+        parts = known, inputs.test
+        both = [ours.features(part) for part in parts]
+        found = {"AUC": auc(both, labels), "features": both[0].shape[1], **ours.about}
+        if embedding_names(ours.model):
+            alone = [ours.features(part, LATENTS) for part in parts]
+            found["AUC: latents alone"] = auc(alone, labels)
+        return found
+    encoding = Encoding.of(known)
+    tables = [encoding.transform(known), encoding.transform(inputs.test)]
+    if job.method == "PCA":
+        pca = PCA(EXPLAINED, random_state=0).fit(tables[0])
+        tables = [pca.transform(table) for table in tables]
     return {"AUC": auc(tables, labels), "features": tables[0].shape[1]}
 
 

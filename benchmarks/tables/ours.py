@@ -10,6 +10,7 @@ import pandas as pd
 import wakesleep as ws
 from benchmarks.tables.job import Job
 from wakesleep.data.people_tables import packed
+from wakesleep.inference.features import row_features
 from wakesleep.inference.imputed_table import impute_read
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.schema import (
@@ -24,7 +25,7 @@ from wakesleep.training.automatic import MINUTES, automatic_candidates
 
 SAMPLES = 200
 """Latents drawn for each row that is scored."""
-LATENTS, UPDATES, DECAY = "sbn/sbn 30", 1500, 0.02
+LATENTS, UPDATES, DECAY = "sbn/sbn 10", 1500, 0.02
 """The model for features, and how it is trained."""
 
 
@@ -49,20 +50,20 @@ class Ours:
     def score(self, frame: pd.DataFrame) -> np.ndarray:
         """Each row's log-likelihood in the table's units."""
         encoded = self.encode(frame)
-        measure = self.schema.row_measure(encoded)
-        return self._infer(encoded).log_likelihood + measure
+        rows, key = packed(encoded, self.schema), jax.random.key(self.seed)
+        scores = infer_rows(self.model, rows, SAMPLES, key).log_likelihood
+        return scores + self.schema.row_measure(encoded)
 
     def oddity(self, frame: pd.DataFrame) -> np.ndarray:
         """How odd each row is, as `wakesleep score` says it."""
         return self.schema.oddity(self.encode(frame), self.score(frame))
 
-    def features(self, frame: pd.DataFrame) -> np.ndarray:
-        """Posterior means of the latents."""
-        return self._infer(self.encode(frame)).means
-
-    def _infer(self, encoded: Encoded):
-        rows = packed(encoded, self.schema)
-        return infer_rows(self.model, rows, SAMPLES, jax.random.key(self.seed))
+    def features(self, frame: pd.DataFrame, which: str = "all") -> np.ndarray:
+        """What `transform` of the estimator gives."""
+        encoded = self.encode(frame)
+        rows, key = packed(encoded, self.schema), jax.random.key(self.seed)
+        table = self.schema, encoded
+        return row_features(self.model, rows, SAMPLES, key, table=table, which=which)
 
     def impute(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The most probable level, or the median of a number, in place of each gap."""

@@ -67,7 +67,9 @@ def test_commands_take_it(mixed, tmp_path):
     tables = {name: pd.read_csv(path) for name, path in made.items()}
     assert tables["score"]["log_likelihood"].lt(0).all()
     assert tables["impute"]["colour"].notna().all()
-    names = ["row", "component_1", "component_2", "c1_h1_1", "c1_h1_2", "c2_h1_1", "c2_h1_2"]
+    columns = ["answer=yes", "colour=blue", "colour=green", "colour=red", "size=small"]
+    latents = ["component_1", "component_2", "c1_h1_1", "c1_h1_2", "c2_h1_1", "c2_h1_2"]
+    names = ["row", *columns, *latents]
     assert tables["embed"].columns.tolist() == names
     assert np.allclose(tables["embed"][["component_1", "component_2"]].sum(axis=1), 1)
     assert set(tables["sample"]["colour"].dropna()) <= {"red", "green", "blue"}

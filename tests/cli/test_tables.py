@@ -228,9 +228,17 @@ def test_certainty_stands_beside_imputed_cells(trained, new_file, tmp_path):
 def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
     out = tmp_path / "features.csv"
     assert main(["embed", str(trained), str(new_file), "--out", str(out)]) == 0
-    assert "wrote 3 features of 30 rows" in capsys.readouterr().out
-    features = pd.read_csv(out)
-    assert list(features.columns) == ["row", "person", "h1_1", "h1_2", "h1_3"]
+    assert "wrote 10 features of 30 rows" in capsys.readouterr().out
+    features, table = pd.read_csv(out), pd.read_csv(new_file)
+    colours = ["colour=blue", "colour=green", "colour=red"]
+    columns = ["answer=yes", *colours, "children", "height", "seen"]
+    assert list(features.columns) == ["row", "person", *columns, "h1_1", "h1_2", "h1_3"]
+    both = features["height"][table["height"].notna()], table["height"].dropna()
+    assert np.corrcoef(*both)[0, 1] == pytest.approx(1)
+    assert features["height"].between(-4, 4).all()
+    np.testing.assert_allclose(features[colours].sum(axis=1), 1, atol=1e-4)
+    days = (pd.to_datetime(table["seen"]) - pd.Timestamp(0)).dt.days
+    assert np.corrcoef(features["seen"], days)[0, 1] == pytest.approx(1)
     assert features[["h1_1", "h1_2", "h1_3"]].to_numpy().std(axis=0).max() > 0.1
 
 
@@ -309,4 +317,9 @@ def test_bits_have_scores_and_features_too(tmp_path, capsys):
     assert main(words) == 2
     assert f"{out} is there already" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 0
-    assert pd.read_csv(out).shape == (60, 4)
+    features = pd.read_csv(out)
+    assert np.array_equal(features[[f"x{i}" for i in range(6)]], rows)
+    assert main([*words, "--overwrite", "--features", "latents"]) == 0
+    alone = pd.read_csv(out)
+    assert list(alone) == ["row", "h1_1", "h1_2", "h1_3"]
+    assert alone.equals(features[list(alone)])

@@ -50,8 +50,11 @@ def test_scores_samples_and_imputations(folder, tmp_path, capsys):
     assert not imputed[table.columns].isna().any().any()
     assert set(imputed["colour"]) <= COLOURS
     capsys.readouterr()
-    assert main(["embed", run, new, "--out", str(tmp_path / "e.csv")]) == 2
+    words = ["embed", run, new, "--out", str(tmp_path / "e.csv")]
+    assert main([*words, "--features", "latents"]) == 2
     assert "a model without latents" in capsys.readouterr().err
+    assert main(words) == 0
+    assert pd.read_csv(tmp_path / "e.csv").notna().all(axis=None)
     # A run that kept no diagnostics needs its data, which a report reads where it is told to.
     words = ["report", run, "--data", str(folder / "survey.csv")]
     assert main([*words, "--out", str(tmp_path / "page.html"), "--quiet"]) == 0

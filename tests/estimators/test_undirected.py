@@ -169,7 +169,8 @@ def test_features_of_a_plain_rbm_are_its_hidden_units_probabilities(digits):
     from wakesleep.sklearn import HelmholtzMachineDensity
 
     x = digits.train[:300]
-    density = HelmholtzMachineDensity("rbm 5", max_iter=2, random_state=0).fit(x)
+    density = HelmholtzMachineDensity("rbm 5", max_iter=2, features="latents", random_state=0)
+    density.fit(x)
     rbm = density.model_.p[-1]
     exact = 1 / (1 + np.exp(-(x @ np.asarray(rbm.W, np.float64).T + np.asarray(rbm.c))))
     np.testing.assert_allclose(density.transform(x), exact, atol=1e-5)

@@ -7,6 +7,7 @@ import pytest
 
 import wakesleep as ws
 from wakesleep.inference.imputation import impute
+from wakesleep.inference.imputed_table import impute_encoded
 from wakesleep.inference.placed_numbers import is_useful, weighed
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.schema import infer_schema
@@ -72,3 +73,16 @@ def test_a_number_is_imputed_near_the_one_it_follows(table):
     rows = pd.DataFrame({"first": [np.nan] * 3, "second": [-1.2, 0.0, 1.2], "colour": "red"})
     filled = ws.impute(table, rows, key=0)
     assert np.abs(filled["first"] - rows["second"]).max() < 0.6
+
+
+@pytest.mark.parametrize("columns", [["second", "colour"], ["colour"]])
+def test_as_many_draws_come_back_as_were_asked_for(table, columns):
+    """Where numbers weigh the draws, and where there is none that could."""
+    row = pd.DataFrame([{"second": 0.4, "colour": "red"}] * 2)[columns]
+    read = table.read(row)
+    assert is_useful(table.schema, read.encoded) == ("second" in columns)
+    found = impute_encoded(table, read.encoded, 200, key=jax.random.key(0), draws=20)
+    assert found.draws.shape == (2, 20, table.schema.units)
+    assert len(np.unique(found.draws[0], axis=0)) > 1
+    seen = np.repeat(read.encoded.observed[0], table.schema.groups)
+    assert (found.draws[..., seen] == read.encoded.bits[:, None, seen]).all()

@@ -92,14 +92,16 @@ struct Nade {
   Array x, a, c, W, V, g;
 
   Nade()
-      : samples(between(0, 4)), units(between(0, 90)), hidden(between(1, 70)), repeat(between(1, 9)) {
-    const float scales[] = {0.1f, 1.0f, 60.0f};
-    const float scale = scales[between(0, 2)];
+      : samples(between(0, 4)), units(between(0, 90)), hidden(between(1, 70)) {
+    repeat = between(0, 1) ? 1 : between(2, 9);
+    // At 25 some hidden units leave, on their way, the range where products are exact.
+    const float scales[] = {0.1f, 1.0f, 25.0f, 60.0f};
+    const float scale = scales[between(0, 3)], weight = scale == 25.0f ? 1.0f : scale;
     const double ones[] = {0.0, 0.13, 0.5, 1.0};
     x = bits(samples * units, ones[between(0, 3)]);
     a = normal(samples * repeat * hidden, scale);
     c = normal(samples * units, 1);
-    W = normal(units * hidden, scale);
+    W = normal(units * hidden, weight);
     V = normal(units * hidden, 1);
     g = normal(samples * repeat * units, 1);
     samples *= repeat;

@@ -1,6 +1,7 @@
 """The estimator against exact answers, and inside what scikit-learn builds of estimators."""
 
 import pickle
+from copy import copy
 
 import jax.numpy as jnp
 import numpy as np
@@ -50,8 +51,12 @@ def test_the_transform_is_the_exact_posterior_mean(fitted):
     rows = np.unique(TEST, axis=0)
     posterior = exact_posterior(fitted.model_, jnp.asarray(rows, jnp.float32))
     exact = np.asarray(posterior @ jnp.concatenate(all_latents(fitted.model_), axis=1))
-    found = fitted.transform(rows)
-    assert found.shape == (len(rows), 9)
+    everything = fitted.transform(rows)
+    assert everything.shape == (len(rows), 9 + 9)
+    np.testing.assert_array_equal(everything[:, :9], rows)
+    found = everything[:, 9:]
+    alone = copy(fitted).set_params(features="latents")
+    np.testing.assert_array_equal(alone.transform(rows), found)
     np.testing.assert_allclose(found, exact, atol=0.12)
     assert np.abs(found - exact).mean() < 0.015
 
@@ -150,10 +155,7 @@ def test_names_go_in_and_come_out(fitted):
     density = HelmholtzMachineDensity("sbn/sbn 2", max_iter=1, random_state=0)
     density.set_output(transform="pandas").fit(frame)
     assert density.feature_names_in_[3] == "pixel 3"
-    assert list(density.transform(frame).columns) == [
-        "helmholtzmachinedensity0",
-        "helmholtzmachinedensity1",
-    ]
+    assert list(density.transform(frame).columns) == [*frame.columns, "h1_1", "h1_2"]
     reordered = frame[frame.columns[::-1]]
     assert np.array_equal(density.score_samples(reordered), density.score_samples(frame))
 
@@ -190,4 +192,6 @@ def test_a_model_without_latents_scores_exactly_and_its_features_are_the_bits():
     exact = log_likelihood(density.model_, TEST, method="exact").values
     np.testing.assert_allclose(density.score_samples(TEST), exact, rtol=1e-6)
     assert np.array_equal(density.transform(TEST), TEST)
+    with pytest.raises(ValueError, match="no features but its columns"):
+        density.set_params(features="latents").transform(TEST)
     assert density.sample(3).shape == (3, 9)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from wakesleep.cli.new_rows_output import say_notes, write_result
 from wakesleep.cli.run_options import NewRowsOptions
@@ -12,10 +13,11 @@ from wakesleep.options import Seed
 
 @dataclass
 class Embed:
-    """Write the posterior means of the latent units for the rows of another file: features.
+    """Write features for the rows of another file: what is expected of each column and latent.
 
-    Column h1_3 is the third unit of the layer next to the data; a row's numbers depend on that
-    row alone. Of a mixture, component_2 is the probability that the row is its second component's.
+    A number is standardised, levels are 0 and 1; a missing number has its mean, and missing levels
+    have their probabilities. Then come posterior means: h1_3 is the third unit of the layer next to
+    the data. Of a mixture, component_2 is the probability that the row is its second component's.
 
     Example: wakesleep embed runs/latent new.csv --out features.csv
     """
@@ -23,6 +25,8 @@ class Embed:
     options: NewRowsOptions
     out: Path = Path("features.csv")
     """A table: .csv, .tsv, .csv.gz, .parquet or .feather."""
+    features: Literal["all", "latents"] = "all"
+    """Columns and latents, or the latents alone."""
     seed: Seed = 0
     """Of the samples."""
 
@@ -31,19 +35,25 @@ class Embed:
         import jax
 
         from wakesleep.cli.progress_bars import working
-        from wakesleep.inference.posterior import embedding_names, infer_rows
+        from wakesleep.inference.features import feature_names, row_features
 
         options = self.options
         run, new = options.open(self.out)
-        names = embedding_names(run.machine)
+        names = feature_names(run.machine, new.schema, which=self.features)
         if not names:
             raise UsageError(
-                f"{options.run_folder} holds a model without latents: there is nothing to embed"
+                f"{options.run_folder} holds a model without latents: leave --features away to "
+                "have its columns"
             )
+        table = None
+        if new.schema is not None and new.encoded is not None:
+            table = new.schema, new.encoded
         with working("inferring"):
             key = jax.random.key(self.seed)
-            means = infer_rows(run.machine, new.rows, options.samples, key).means
-        write_result(new.named(dict(zip(names, means.T, strict=True))), self.out)
+            values = row_features(
+                run.machine, new.rows, options.samples, key, table=table, which=self.features
+            )
+        write_result(new.named(dict(zip(names, values.T, strict=True))), self.out)
         if options.json:
             about = {"rows": len(new), "features": len(names), "written": str(self.out)}
             print(json.dumps({**about, "notes": list(new.notes)}))

@@ -161,7 +161,8 @@ def _impute_table(
 
     if missing is not None:
         raise UsageError("cells of a table are missing where they are empty: leave `missing` out")
-    return impute_table(model, table, key=key, **effort._asdict())
+    # What comes back is a table, which has one value for each cell.
+    return impute_table(model, table, key=key, **effort._replace(draws=1)._asdict())
 
 
 def _as_observed(bits: npt.NDArray[np.uint8], draws: int) -> Imputation:

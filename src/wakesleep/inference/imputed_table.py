@@ -51,12 +51,7 @@ def impute_read(
     if how not in HOW:
         raise UsageError(f"how is {how!r}, but it must be one of {', '.join(HOW)}")
     schema, (frame, encoded) = model.schema, read
-    missing = np.repeat(~encoded.observed, schema.groups, axis=1)
-    weigh = is_useful(schema, encoded)
-    options = {**options, "draws": min(DRAWS, samples) if weigh else 1}
-    imputed = impute(model.model, encoded.bits, missing, samples, key=key, **options)
-    if weigh:
-        imputed = weighed(schema, encoded, imputed, generator_of(key))
+    imputed = impute_encoded(model, encoded, samples, key=key, **options)
     known = encoded.within
     if how == "probable":
         bits: Any = most_probable(schema, imputed.probabilities)
@@ -71,6 +66,35 @@ def impute_read(
     if beside:
         table = with_certainty(table, schema, ~encoded.observed, (bits, imputed.probabilities))
     return table, imputed
+
+
+def impute_encoded(
+    model: TableModel,
+    encoded: Encoded,
+    samples: int = 500,
+    *,
+    key: Key[Array, ""],
+    draws: int = 1,
+    **options: Any,
+) -> Imputation:
+    """What is known of the missing cells of encoded rows; where in its bin a number is counts.
+
+    Args:
+        model: a model and its schema.
+        encoded: the rows.
+        samples: imputations considered for each row.
+        key: the randomness.
+        draws: imputations returned for each row.
+        options: further ones of `impute`.
+    """
+    schema = model.schema
+    missing = np.repeat(~encoded.observed, schema.groups, axis=1)
+    weigh = is_useful(schema, encoded)
+    drawn = max(draws, min(DRAWS, samples)) if weigh else draws
+    imputed: Imputation = impute(
+        model.model, encoded.bits, missing, samples, key=key, draws=drawn, **options
+    )
+    return weighed(schema, encoded, imputed, generator_of(key), draws) if weigh else imputed
 
 
 def impute_table(model: TableModel, table: Any, *, key: Key[Array, ""], **options: Any) -> Any:

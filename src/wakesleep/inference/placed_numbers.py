@@ -41,19 +41,19 @@ def _concerned(schema: Schema, encoded: Encoded) -> npt.NDArray[np.bool_]:
 
 
 def weighed(
-    schema: Schema, encoded: Encoded, imputed: Imputation, rng: np.random.Generator
+    schema: Schema, encoded: Encoded, imputed: Imputation, rng: np.random.Generator, count: int = 1
 ) -> Imputation:
-    """The same with probabilities by weighed draws, and one draw of each row, chosen by weight."""
-    draws, probabilities = imputed.draws[:, :1].copy(), imputed.probabilities.copy()
+    """The same with probabilities by weighed draws, and `count` draws of each row by weight."""
+    draws, probabilities = imputed.draws[:, :count].copy(), imputed.probabilities.copy()
     concerned = np.flatnonzero(_concerned(schema, encoded))
     for start in range(0, len(concerned), BLOCK):
         rows = concerned[start : start + BLOCK]
         drawn = imputed.draws[rows]
         weights = draw_weights(schema, encoded.within[rows], drawn, rng)
         probabilities[rows] = _probabilities(schema, probabilities[rows], drawn, weights)
-        reached = weights.cumsum(axis=1)
-        chosen = (reached < rng.random((len(rows), 1)) * reached[:, -1:]).sum(axis=1)
-        draws[rows, 0] = drawn[np.arange(len(rows)), chosen]
+        reached = weights.cumsum(axis=1)[:, None]
+        chosen = (reached < rng.random((len(rows), count, 1)) * reached[..., -1:]).sum(axis=2)
+        draws[rows] = np.take_along_axis(drawn, chosen[..., None], axis=1)
     return dataclasses.replace(imputed, draws=draws, probabilities=probabilities)
 
 

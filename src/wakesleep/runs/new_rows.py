@@ -58,9 +58,7 @@ class NewRows:
         taken = {cells.name for cells in front}
         clash = sorted(taken & set(columns))
         if clash:
-            raise UsageError(
-                f"the identifier column {clash[0]!r} has a name that is used: rename it"
-            )
+            raise UsageError(f"the column {clash[0]!r} has a name that is used: rename it")
         made = [
             values if isinstance(values, Cells) else _number_cells(name, values)
             for name, values in columns.items()

@@ -10,6 +10,8 @@ from wakesleep.schema.column_conditions import Given as Given
 from wakesleep.schema.column_conditions import allowed_states as allowed_states
 from wakesleep.schema.column_conditions import decode_given as decode_given
 from wakesleep.schema.column_conditions import parse_given as parse_given
+from wakesleep.schema.column_features import expected_columns as expected_columns
+from wakesleep.schema.column_features import expected_names as expected_names
 from wakesleep.schema.columns import Column as Column
 from wakesleep.schema.columns import ConstantColumn as ConstantColumn
 from wakesleep.schema.columns import LeftOutColumn as LeftOutColumn

@@ -6,21 +6,18 @@ from typing import Any, ClassVar, Self, cast
 import jax
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from wakesleep.architecture import describe
-from wakesleep.inference.posterior import Inferred, infer_rows
-from wakesleep.models import BitModel, TableModel
+from wakesleep.inference.posterior import infer_rows
+from wakesleep.models import BitModel
 from wakesleep.recipe import Recipe
 from wakesleep.sklearn import estimator_output as output
+from wakesleep.sklearn.estimator_features import FeaturesMixin
 from wakesleep.sklearn.estimator_input import (
+    EncodedRows,
     Given,
     encode_rows,
     make_dataset,
@@ -35,16 +32,14 @@ from wakesleep.training.automatic import AUTO, MINUTES
 Floats = npt.NDArray[np.float64]
 
 
-class HelmholtzMachineDensity(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
-):
+class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
     """Density of tables, and of bits, by a deep directed model with binary latents.
 
     Trained by Reweighted Wake-Sleep. It scores rows by log-likelihood, draws new ones, imputes
-    missing cells, and turns rows into posterior means of its latents. X may be a frame (pandas,
-    polars, Arrow), an array or a sparse matrix: words are levels, numbers are numbers, 0 and 1 are
-    bits, and NaN, None and NA are missing cells, of which nothing is asked. What comes out is like
-    what came in.
+    missing cells, and turns rows into features: columns without gaps, and posterior means of its
+    latents. X may be a frame (pandas, polars, Arrow), an array or a sparse matrix: words are
+    levels, numbers are numbers, 0 and 1 are bits, and NaN, None and NA are missing cells, of which
+    nothing is asked. What comes out is like what came in.
 
     Parameters
     ----------
@@ -73,6 +68,8 @@ class HelmholtzMachineDensity(
     inference_samples : int >= 1, default=100
         Latents drawn for each row by `score_samples` and `transform`, and imputations
         considered by `impute`. More make the score less low and less noisy.
+    features : {"all", "latents"}, default="all"
+        What `transform` gives: the columns and the latents, or the latents alone.
     columns : dict, default=None
         What columns are, where the data would mislead: `{"zip": "categorical"}`. Columns
         without names are called x0, x1 and so on.
@@ -113,7 +110,9 @@ class HelmholtzMachineDensity(
     >>> frame = pd.DataFrame({"answer": ["yes", "no"] * 30, "age": [*range(20, 50)] * 2})
     >>> density = HelmholtzMachineDensity("sbn/sbn 4", max_iter=2, random_state=0).fit(frame)
     >>> density.score_samples(frame).shape, density.transform(frame).shape
-    ((60,), (60, 4))
+    ((60,), (60, 6))
+    >>> list(density.get_feature_names_out())
+    ['answer=yes', 'age', 'h1_1', 'h1_2', 'h1_3', 'h1_4']
     >>> list(density.sample(3).columns)
     ['answer', 'age']
     """
@@ -133,6 +132,7 @@ class HelmholtzMachineDensity(
         validation_fraction: float = 0.0,
         patience: int = 0,
         inference_samples: int = 100,
+        features: str = "all",
         columns: Mapping[str, Any] | None = None,
         unseen: str = "error",
         binarize: float | None = None,
@@ -149,6 +149,7 @@ class HelmholtzMachineDensity(
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.inference_samples = inference_samples
+        self.features = features
         self.columns = columns
         self.unseen = unseen
         self.binarize = binarize
@@ -175,7 +176,7 @@ class HelmholtzMachineDensity(
         x = read_x(self, X, self.binarize, reset=not begun)
         recipe = recipe_of(self.get_params(), 1, "constant")
         if begun:
-            data = only_training(self._rows(x)[0])
+            data = only_training(self._rows(x).rows)
             self._keep(*self._passes.go_on(data, recipe, shown=bool(self.verbose)))
         else:
             self.seed_ = draw_seed(self.random_state)
@@ -189,8 +190,10 @@ class HelmholtzMachineDensity(
         reals per unit of their column. A missing cell adds nothing.
         """
         check_is_fitted(self)
-        rows, log_measure = self._rows(read_x(self, X, self.binarize, reset=False))
-        return self._infer(rows).log_likelihood + log_measure
+        rows, log_measure, _ = self._rows(read_x(self, X, self.binarize, reset=False))
+        key = jax.random.key(self.seed_)
+        scores = infer_rows(self.model_, rows, self.inference_samples, key).log_likelihood
+        return scores + log_measure
 
     def oddity(self, X: Any) -> Floats:
         """How odd every row is, in nats, `[N]`, even if rows like it were among those of `fit`.
@@ -204,19 +207,6 @@ class HelmholtzMachineDensity(
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of log p̂(x) over the rows; y is ignored."""
         return float(self.score_samples(X).mean())
-
-    def transform(self, X: Any) -> Floats:
-        """Posterior means of all latents, the layer next to the data first, `[N, n_latents]`.
-
-        An RBM's hidden units come last; of a plain RBM they are all, P(h = 1 | x) exactly.
-        A model without latents gives the columns' bits, with probabilities where a cell is missing.
-        """
-        check_is_fitted(self)
-        rows, _ = self._rows(read_x(self, X, self.binarize, reset=False))
-        if self.model_.hidden_sizes:
-            return self._infer(rows).means
-        key = jax.random.key(self.seed_)
-        return output.visible_means(self._table_model, rows, self.inference_samples, key)
 
     def surprise(self, X: Any) -> Any:
         """log p of every cell given the others of its row, in nats: low where a cell is odd.
@@ -271,19 +261,8 @@ class HelmholtzMachineDensity(
         tags.input_tags.string = True
         return tags
 
-    @property
-    def _n_features_out(self) -> int:
-        return output.features_out(self._table_model)
-
-    @property
-    def _table_model(self) -> TableModel:
-        return TableModel(self.model_, self.schema_)
-
-    def _rows(self, x: Given) -> Any:
+    def _rows(self, x: Given) -> EncodedRows:
         return encode_rows(x, self._table_model, self.unseen)
-
-    def _infer(self, rows: Any) -> Inferred:
-        return infer_rows(self.model_, rows, self.inference_samples, jax.random.key(self.seed_))
 
     def _begin(self, x: Given, held_out: float, recipe: Recipe) -> None:
         """Start from new parameters, for columns as they are here, and train."""

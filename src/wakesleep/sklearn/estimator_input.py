@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from wakesleep.data import SPLITS, Dataset, MaskedBits, PackedBits
 from wakesleep.data.people_tables import TableOptions, encode_splits
 from wakesleep.errors import UsageError
 from wakesleep.models import TableModel
-from wakesleep.schema import Frame, LeftOutColumn, Schema, as_choices
+from wakesleep.schema import Encoded, Frame, LeftOutColumn, Schema, as_choices
 from wakesleep.sklearn.input_tables import (
     Form,
     bit_schema,
@@ -195,15 +195,27 @@ def _left_out(schema: Schema) -> list[str]:
     ]
 
 
-def encode_rows(
-    x: Given, model: TableModel, unseen: str
-) -> tuple[PackedBits | MaskedBits, npt.NDArray[np.float64]]:
-    """Rows for the model, and what their log-probabilities lack to be in the table's units."""
+class EncodedRows(NamedTuple):
+    """Rows for a model.
+
+    Attributes:
+        rows: the bits.
+        log_measure: what their log-probabilities lack to be in the table's units, `[N]`.
+        encoded: the states of their columns; None where bits came in as bits.
+    """
+
+    rows: PackedBits | MaskedBits
+    log_measure: npt.NDArray[np.float64]
+    encoded: Encoded | None = None
+
+
+def encode_rows(x: Given, model: TableModel, unseen: str) -> EncodedRows:
+    """X as rows for the model."""
     if x.bits is not None and x.bits.features == model.schema.units == len(model.schema.columns):
-        return x.bits, np.zeros(len(x))
+        return EncodedRows(x.bits, np.zeros(len(x)))
     read = model.read(x.table, unseen=unseen)
     say(read.notes)
-    return read.rows, read.log_measure
+    return EncodedRows(read.rows, read.log_measure, read.encoded)
 
 
 def say(notes: Iterable[str]) -> None:

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Key
 
-from wakesleep.data import MaskedBits, PackedBits
 from wakesleep.errors import UsageError
-from wakesleep.inference.imputation import ENOUGH, impute
+from wakesleep.inference.imputation import ENOUGH
 from wakesleep.inference.imputed_table import HOW, impute_read
 from wakesleep.inference.sample_rows import UNRELIABLE, frame_given
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
-from wakesleep.models import BitModel, TableModel, sample_bits
+from wakesleep.models import TableModel, sample_bits
 from wakesleep.schema import (
     Cells,
     Frame,
@@ -32,15 +31,6 @@ def check_count(n_samples: Any) -> None:
     """Refuse what is no count of rows to draw."""
     if not isinstance(n_samples, Integral) or n_samples < 1:
         raise UsageError(f"n_samples is {n_samples!r}, but it must be a count of 1 or more")
-
-
-def features_out(model: TableModel) -> int:
-    """How many columns `transform` gives."""
-    assert isinstance(model.model, BitModel)
-    latents = sum(model.model.hidden_sizes)
-    # A mixture's means have its components' probabilities in front.
-    components = len(getattr(model.model, "components", ()))
-    return latents + components if latents else model.schema.units
 
 
 def oddity_given(
@@ -91,22 +81,6 @@ def surprise_given(
     say(read.notes)
     values = cell_log_probs(model.model, read.rows, options["samples"], key=key)
     return _numbers_like(x.form, model, values + model.schema.log_measure(read.encoded))
-
-
-def visible_means(
-    model: TableModel, rows: PackedBits | MaskedBits, samples: int, key: Key[Array, ""]
-) -> npt.NDArray[np.float64]:
-    """The bits of rows, `[N, D]`; for missing ones the probability of a 1 given the others.
-
-    What a model without latents has for features.
-    """
-    bits = rows[:]
-    if isinstance(rows, PackedBits):
-        return bits.astype(np.float64)
-    missing = np.repeat(rows.observed[:] == 0, rows.groups, axis=1)
-    enough = _enough(samples)
-    imputed = impute(model.model, bits, missing, samples, key=key, draws=1, enough=enough)
-    return imputed.probabilities.astype(np.float64)
 
 
 def _enough(samples: int) -> int:

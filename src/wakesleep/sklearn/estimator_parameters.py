@@ -17,6 +17,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
     "patience": [Interval(Integral, 0, None, closed="left")],
     "inference_samples": [Interval(Integral, 1, None, closed="left")],
+    "features": [StrOptions({"all", "latents"})],
     "columns": [Mapping, None],
     "unseen": [StrOptions({"error", "missing"})],
     "binarize": [Real, None],

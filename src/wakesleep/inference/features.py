@@ -1,0 +1,94 @@
+"""Features of rows: what a model expects of every column and every latent, given a row's cells."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Array, Key
+
+from wakesleep.data import MaskedBits, PackedBits
+from wakesleep.errors import UsageError
+from wakesleep.inference.imputation import ENOUGH, impute
+from wakesleep.inference.imputed_table import impute_encoded
+from wakesleep.inference.posterior import embedding_names, infer_rows
+from wakesleep.models import BitModel, TableModel
+from wakesleep.schema import Encoded, Schema, expected_columns, expected_names
+
+Floats = npt.NDArray[np.float64]
+Rows = PackedBits | MaskedBits
+
+LATENTS = "latents"
+FEATURES = ("all", LATENTS)
+"""Columns and latents, or the latents alone."""
+
+
+def row_features(
+    model: BitModel,
+    rows: Rows,
+    samples: int,
+    key: Key[Array, ""],
+    *,
+    table: tuple[Schema, Encoded] | None = None,
+    which: str = "all",
+) -> Floats:
+    """The expected value of every column and every latent given the observed cells, `[N, F]`.
+
+    Of a column that is observed that is its value: a number, standardised, or 1 for its level and
+    0 for the others. `feature_names` says what the features are.
+
+    Args:
+        model: of the bits.
+        rows: the bits.
+        samples: latents drawn for each row, and the most imputations of a row with gaps.
+        key: the randomness.
+        table: the schema, and the rows as it encodes them; None for bits without names.
+        which: one of `FEATURES`.
+    """
+    latents = embedding_names(model)
+    if which == LATENTS and not latents:
+        raise UsageError("a model without latents has no features but its columns: ask for all")
+    parts = [] if which == LATENTS else [_columns(model, rows, samples, key, table)]
+    if latents:
+        parts.append(infer_rows(model, rows, samples, key).means)
+    return np.concatenate(parts, axis=1)
+
+
+def feature_names(
+    model: BitModel, schema: Schema | None = None, *, which: str = "all"
+) -> list[str]:
+    """Names of the features; bits without names are x0, x1 and so on.
+
+    A name that is taken already gets a number behind it.
+    """
+    columns = [f"x{i}" for i in range(model.features)] if schema is None else expected_names(schema)
+    names: dict[str, None] = {}
+    for name in [*([] if which == LATENTS else columns), *embedding_names(model)]:
+        free, number = name, 1
+        while free in names:
+            number += 1
+            free = f"{name}_{number}"
+        names[free] = None
+    return list(names)
+
+
+def _columns(
+    model: BitModel, rows: Rows, samples: int, key: Any, table: tuple[Schema, Encoded] | None
+) -> Floats:
+    # More where a person asks for more samples.
+    effort = {"samples": samples, "key": key, "enough": max(ENOUGH, samples // 10)}
+    if table is None:
+        return _bits(model, rows, effort)
+    schema, encoded = table
+    if encoded.observed.all():
+        return expected_columns(schema, encoded.bits, encoded.within)
+    imputed = impute_encoded(TableModel(model, schema), encoded, **effort)
+    return expected_columns(schema, imputed.probabilities, encoded.within)
+
+
+def _bits(model: BitModel, rows: Rows, effort: dict[str, Any]) -> Floats:
+    """The bits, `[N, D]`; for missing ones the probability of a 1 given the others."""
+    bits = rows[:]
+    if isinstance(rows, PackedBits):
+        return bits.astype(np.float64)
+    missing = np.repeat(rows.observed[:] == 0, rows.groups, axis=1)
+    return impute(model, bits, missing, draws=1, **effort).probabilities.astype(np.float64)
