@@ -15,11 +15,14 @@ from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_res
 from benchmarks.steps import Steps
 from wakesleep.architecture import build
 from wakesleep.recipe import Recipe
+from wakesleep.training.batches import with_shares
 from wakesleep.training.work import step_flops
 
 ARCHITECTURE, FEATURES = "sbn/sbn 200-200-200", 784
 STEPS = 200
 REPETITIONS = 9
+MNIST_ROWS = 50_000
+"""A minibatch is cut as it is in a training set of so many."""
 
 
 def measure(architecture: str, recipe: Recipe, *, one_pass: bool = True) -> float:
@@ -39,6 +42,7 @@ def main() -> None:
     for batch in (25, 100):
         for optimiser, average in (("sgd", 0.0), ("adam", 0.0), ("adam", 0.998)):
             recipe = Recipe(batch_size=batch, optimiser=optimiser, average=average)
+            recipe = with_shares(recipe, MNIST_ROWS)
             seconds = measure(ARCHITECTURE, recipe)
             by_optax = measure(ARCHITECTURE, recipe, one_pass=False)
             limit = sgemm_rate()
@@ -48,6 +52,7 @@ def main() -> None:
                     "architecture": ARCHITECTURE,
                     "batch": batch,
                     "samples": 5,
+                    "shares": recipe.shares,
                     "optimiser": optimiser,
                     "average": average,
                     "ms_per_step": seconds * 1e3,

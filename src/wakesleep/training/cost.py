@@ -24,7 +24,7 @@ from wakesleep.models import HelmholtzMachine
 from wakesleep.numerics import bernoulli_log_prob, bernoulli_sample
 from wakesleep.options import Whole, check_option
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import STEPS_PER_CALL, steps_per_epoch
+from wakesleep.training.batches import STEPS_PER_CALL, steps_per_epoch, with_shares
 from wakesleep.training.optimisers import Moving, build_optimiser
 from wakesleep.training.work import Pass, machine, own_weights, parent_weights, step_passes
 
@@ -97,7 +97,7 @@ def foretell(
     """
     check_option("features", features, Whole(least=1))
     check_option("rows", rows, Whole(least=1))
-    phase = recipe.expand()[0]
+    phase = with_shares(recipe, rows).expand()[0]
     if not isinstance(phase.estimator, Reweighted):
         raise UsageError("the cost is known of the reweighted estimator alone: use that")
     shapes = machine(model, features)
@@ -106,7 +106,7 @@ def foretell(
     loads = [*map(_load, passes), Amounts(0, 0, 0, parameters)]
     rates = rates or measure_rates()
     working = sum(amount / rate for load in loads for amount, rate in zip(load, rates, strict=True))
-    seconds = len(passes) * SECONDS_PER_PASS + working
+    seconds = phase.shares * len(passes) * SECONDS_PER_PASS + working
     steps = steps_per_epoch(rows, phase.batch_size, phase.epoch_updates)
     held = 4 * (STATE_COPIES * parameters + sum(map(_activations, passes)))
     packed = (features + 7) // 8
