@@ -73,7 +73,7 @@ def of_all(compute: Callable[[PyTree], Found], rows: PyTree, split: Split) -> Fo
     ]
     means = _mean([share.means for share in shares], split)
     notes = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(share.notes for share in shares))
-    return Found(means, _gathered(notes, split))
+    return lax.optimization_barrier(Found(means, _gathered(notes, split)))
 
 
 def _by_itself(
