@@ -58,7 +58,7 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
 bench: $(BENCH_READY)
-	for module in step kernels likelihood cost peers; do \
+	for module in step kernels likelihood start cost peers; do \
 	  test -e benchmarks/$$module.py -o -d benchmarks/$$module || continue; \
 	  $(BENCH)/bin/python -m benchmarks.$$module || exit 1; \
 	done

@@ -51,7 +51,13 @@ def step_table(result: Result) -> str:
         ]
         for row in result["rows"]
     ]
-    return table(result, header, rows)
+    lines = table(result, header, rows)
+    if growth := result.get("growth"):
+        lines += (
+            f"\n\nWith K = {growth['samples']} a step of {growth['large']} examples takes "
+            f"{growth['ratio']:.2f} times that of {growth['small']}."
+        )
+    return lines
 
 
 def kernel_table(result: Result) -> str:
@@ -102,6 +108,20 @@ def likelihood_lines(result: Result) -> str:
     return " ".join([many, *few])
 
 
+def start_lines(result: Result) -> str:
+    return "\n".join(
+        [
+            "\n## The first second\n",
+            f"{measured(result)} `wakesleep train digits` (`{result['model']}`) prints its first "
+            f"epoch {result['first_epoch_seconds']:.1f} s after its start, and "
+            f"{result['first_epoch_again_seconds']:.1f} s from the second time on. "
+            f"`HelmholtzMachineDensity().fit(digits)`, which tries several models, takes "
+            f"{result['fit_seconds']:.1f} s, and {result['fit_again_seconds']:.1f} s when it is "
+            "called again.\n",
+        ]
+    )
+
+
 def table(result: Result, header: list[str], rows: list[list[Any]]) -> str:
     lines = [line(header), line(["---"] * len(header)), *map(line, rows)]
     return "\n".join([measured(result), "", *lines])
@@ -113,6 +133,7 @@ def page(folder: Path = RESULTS) -> str:
         "steps": map(step_table, results("step", folder)),
         "kernels": map(kernel_table, results("kernels", folder)),
         "likelihood": map(likelihood_lines, results("likelihood", folder)),
+        "start": map(start_lines, results("start", folder)),
         "cost": map(cost_table, results("cost", folder)),
         "peers": map(section, results("peers", folder)),
     }

@@ -25,15 +25,26 @@ MNIST_ROWS = 50_000
 """A minibatch is cut as it is in a training set of so many."""
 
 
-def measure(architecture: str, recipe: Recipe, *, one_pass: bool = True) -> float:
+def measure(
+    architecture: str, recipe: Recipe, *, one_pass: bool = True, steps_each: int = STEPS
+) -> float:
     """Seconds per step inside the compiled loop; the optimiser in one pass, or Optax's chain."""
     model = build(architecture, FEATURES, key=jax.random.key(0))
-    rows = np.random.default_rng(0).integers(0, 256, (STEPS, recipe.batch_size, FEATURES // 8))
+    rows = np.random.default_rng(0).integers(0, 256, (steps_each, recipe.batch_size, FEATURES // 8))
     steps = Steps(model, recipe, rows)
     if not one_pass:
         chain = steps.config.optimiser._replace(native=None)
         steps.config = steps.config._replace(optimiser=chain)
-    return median_seconds(lambda: steps.run(STEPS).step, REPETITIONS) / STEPS
+    return median_seconds(lambda: steps.run(steps_each).step, REPETITIONS) / steps_each
+
+
+def growth(samples: int = 50, small: int = 25, large: int = 100) -> dict[str, float]:
+    """How the time of a step grows with its minibatch, where samples are many."""
+    times = [
+        measure(ARCHITECTURE, Recipe(batch_size=b, estimator={"samples": samples}), steps_each=20)
+        for b in (small, large)
+    ]
+    return {"samples": samples, "small": small, "large": large, "ratio": times[1] / times[0]}
 
 
 def main() -> None:
@@ -68,7 +79,9 @@ def main() -> None:
                 f"GFLOP/s of {limit / 1e9:6.1f} (sgemm): {rate / limit:.2f}",
                 file=sys.stderr,
             )
-    write_result("step", {**about, "rows": rows})
+    result = {**about, "rows": rows, "growth": growth()}
+    print(f"four times the batch, K = 50: {result['growth']['ratio']:.2f}", file=sys.stderr)
+    write_result("step", result)
 
 
 if __name__ == "__main__":

@@ -26,3 +26,17 @@ def test_results_of_another_instruction_set_stand_beside(tmp_path):
     assert text.count("| 98765.00 |") == text.count("| 43210.00 |") == len(other["rows"])
     first = json.loads((tmp_path / "step.json").read_text())["rows"][0]
     assert f"| {first['ms_per_step']:.2f} |" in text
+
+
+def test_what_a_person_waits_for_and_how_a_step_grows_have_their_sentences(tmp_path):
+    step = json.loads((RESULTS / "step.json").read_text())
+    step["growth"] = {"samples": 50, "small": 25, "large": 100, "ratio": 4.321}
+    (tmp_path / "step.json").write_text(json.dumps(step))
+    seconds = {"first_epoch_seconds": 61.5, "first_epoch_again_seconds": 62.5}
+    seconds |= {"fit_seconds": 63.5, "fit_again_seconds": 64.5}
+    (tmp_path / "start.json").write_text(json.dumps({**step, "model": "sbn 9", **seconds}))
+    text = page(tmp_path)
+    assert "a step of 100 examples takes 4.32 times that of 25" in text
+    section = text.split("## The first second\n")[1].split("\n## Kernels\n")[0]
+    assert "(`sbn 9`)" in section
+    assert all(f"{value:.1f} s" in section for value in seconds.values())
