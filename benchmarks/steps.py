@@ -11,6 +11,8 @@ from wakesleep.recipe import Recipe
 from wakesleep.training.loop import StepInputs, TrainState, run_steps
 from wakesleep.training.snapshot import first_arrays, step_config
 
+LEARNING_RATE = 1e-4
+
 
 class Steps:
     """Some minibatches `[S, B, bytes]` of packed rows, taken over and over."""
@@ -22,7 +24,7 @@ class Steps:
         self.inputs = StepInputs(
             jnp.asarray(rows, jnp.uint8),
             jnp.zeros(rows.shape[:2], jnp.int32),
-            jnp.full(len(rows), 1e-4),
+            jnp.full(len(rows), LEARNING_RATE),
             jax.random.key(1),
             jnp.asarray(0),
         )

@@ -14,8 +14,8 @@ import optax
 from jax import Array, lax
 
 from benchmarks.peers.cases import Case, tile_count
-from benchmarks.peers.library import LEARNING_RATE
 from benchmarks.peers.problem import Batch, LayerArrays, MachineArrays, random_bits
+from benchmarks.steps import LEARNING_RATE
 
 MINIBATCHES = 50
 Layer = dict[str, Array]

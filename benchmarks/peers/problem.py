@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.peers.cases import FEATURES
 from wakesleep import Reweighted, estimators, importance
 from wakesleep.architecture import build
-from wakesleep.evaluation.tiles import tile_rows
+from wakesleep.evaluation.tiles import Widths
 from wakesleep.layers import kind_of
 from wakesleep.models import HelmholtzMachine
 
@@ -68,8 +68,9 @@ def random_bits(*shape: int) -> np.ndarray:
 
 def to_arrays(model: HelmholtzMachine) -> MachineArrays:
     def layer(module: Any) -> LayerArrays:
-        names = [field.name for field in dataclasses.fields(module)]
-        return LayerArrays(kind_of(module), {n: np.array(getattr(module, n)) for n in names})
+        fields = [f for f in dataclasses.fields(module) if not f.metadata.get("static")]
+        arrays = {field.name: np.array(getattr(module, field.name)) for field in fields}
+        return LayerArrays(kind_of(module), arrays)
 
     return MachineArrays([layer(m) for m in model.p], [layer(m) for m in model.q])
 
@@ -97,7 +98,7 @@ def reference_likelihood(
     model: HelmholtzMachine, samples: int, key: Any
 ) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """One tile of `ws.log_likelihood`: its examples, its latents and log p̂(x) from those."""
-    x = random_bits(tile_rows(model) // samples)
+    x = random_bits(Widths.of(model, random_bits(1)).tile_rows // samples)
     tile_key = jax.random.fold_in(jax.random.fold_in(key, 0), 0)
     draw = jax.jit(HelmholtzMachine.draw, static_argnums=3)
     drawn = draw(model, tile_key, jnp.asarray(x), samples)

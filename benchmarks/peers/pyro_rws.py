@@ -23,10 +23,10 @@ from pyro.infer import ReweightedWakeSleep
 from torch import Tensor
 
 from benchmarks.peers.cases import Case, tile_count
-from benchmarks.peers.library import LEARNING_RATE
 from benchmarks.peers.problem import Batch, LayerArrays, MachineArrays, random_bits
 from benchmarks.peers.torch_autograd import MINIBATCHES, Machine, collect
 from benchmarks.peers.torch_layers import Nade, Sbn, affine
+from benchmarks.steps import LEARNING_RATE
 
 
 class NadeDistribution(TorchDistribution):

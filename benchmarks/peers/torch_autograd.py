@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers.cases import Case, tile_count
-from benchmarks.peers.library import LEARNING_RATE
 from benchmarks.peers.problem import Batch, LayerArrays, MachineArrays, random_bits
 from benchmarks.peers.torch_layers import KINDS
+from benchmarks.steps import LEARNING_RATE
 
 MINIBATCHES = 50
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers.cases import Case, tile_count
-from benchmarks.peers.library import LEARNING_RATE
 from benchmarks.peers.problem import Batch, LayerArrays, MachineArrays, random_bits
 from benchmarks.peers.torch_autograd import MINIBATCHES
 from benchmarks.peers.torch_derived_layers import GRADIENT, SCORE, Scored, Weights
+from benchmarks.steps import LEARNING_RATE
 
 Layers = list[tuple[str, Weights]]
 
