@@ -39,10 +39,12 @@ def measured(result: Result) -> str:
 
 
 def step_table(result: Result) -> str:
-    header = ["batch", "optimiser", "averaged weights", "ms", "of sgemm", "ms by Optax's chain"]
+    header = ["batch", "shares", "optimiser", "averaged weights", "ms", "of sgemm"]
+    header.append("ms by Optax's chain")
     rows = [
         [
             row["batch"],
+            row.get("shares", 1),
             row["optimiser"],
             "yes" if row["average"] else "no",
             f"{row['ms_per_step']:.2f}",
