@@ -18,8 +18,8 @@ from wakesleep.recipe import Recipe
 # Ctrl-C is answered within seconds even where an epoch takes minutes.
 STEPS_PER_CALL = 500
 
-# From so many rows on somebody may want two processes, who then has the bits of one; it costs
-# about a tenth of the time.
+# From so many rows on somebody may want two processes, and then has the bits of one. That costs
+# one process up to a sixth of its time (docs/benchmarks-processes.md).
 WORTH_PROCESSES = 10_000
 
 
