@@ -39,8 +39,8 @@ def measured(result: Result) -> str:
 
 
 def step_table(result: Result) -> str:
-    header = ["batch", "shares", "optimiser", "averaged weights", "ms", "of sgemm"]
-    header.append("ms by Optax's chain")
+    about = ["batch", "shares", "optimiser", "averaged weights"]
+    header = [*about, "ms", "of sgemm", "ms by Optax's chain"]
     rows = [
         [
             row["batch"],

@@ -68,7 +68,9 @@ def of_all(compute: Callable[[PyTree], Found], rows: PyTree, split: Split) -> Fo
     first = lax.axis_index(AXIS) * own if split.processes > 1 else 0
     cut = jax.tree.map(lambda leaf: leaf.reshape(own, -1, *leaf.shape[1:]), rows)
     shares = [
-        _by_itself(compute, jax.tree.map(lambda leaf, i=i: leaf[i], cut), (first + i, split.shares))
+        _by_itself(
+            compute, jax.tree.map(lambda leaf, i=i: leaf[i], cut), Share(first + i, split.shares)
+        )
         for i in range(own)
     ]
     means = _mean([share.means for share in shares], split)
@@ -76,16 +78,14 @@ def of_all(compute: Callable[[PyTree], Found], rows: PyTree, split: Split) -> Fo
     return lax.optimization_barrier(Found(means, _gathered(notes, split)))
 
 
-def _by_itself(
-    compute: Callable[[PyTree], Found], rows: PyTree, place: tuple[Array | int, int]
-) -> Found:
+def _by_itself(compute: Callable[[PyTree], Found], rows: PyTree, share: Share) -> Found:
     """What one share gives.
 
     The barriers keep XLA from joining it with what comes before and after, which would round
     otherwise than in a process that has other shares to compute.
     """
-    number, rows = lax.optimization_barrier((jnp.asarray(place[0]), rows))
-    with _within(Share(number, place[1])):
+    number, rows = lax.optimization_barrier((jnp.asarray(share.number), rows))
+    with _within(share._replace(number=number)):
         return lax.optimization_barrier(compute(rows))
 
 

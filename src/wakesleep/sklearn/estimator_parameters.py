@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from wakesleep.inference.features import FEATURES
+
 CONSTRAINTS: dict[str, list[Any]] = {
     "architecture": [str],
     "minutes": [Interval(Real, 0, None, closed="neither")],
@@ -17,7 +19,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
     "patience": [Interval(Integral, 0, None, closed="left")],
     "inference_samples": [Interval(Integral, 1, None, closed="left")],
-    "features": [StrOptions({"all", "latents"})],
+    "features": [StrOptions(set(FEATURES))],
     "columns": [Mapping, None],
     "unseen": [StrOptions({"error", "missing"})],
     "binarize": [Real, None],
