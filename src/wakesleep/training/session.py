@@ -207,7 +207,7 @@ class _Session:
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
                 return snapshot()
-        log_z = quick_log_normaliser(state.model, validation_key(self.seed))
+        log_z = quick_log_normaliser(state.model, validation_key(self.seed), self.data.train)
         scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
         # Another machine may round otherwise, and all must take the same decisions.
         agreed, took = self.team.by_leader((dataclasses.astuple(scores), began.since()))
