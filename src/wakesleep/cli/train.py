@@ -73,10 +73,10 @@ class Train:
     epochs: int | None = None
     """Passes over the training set."""
     estimator: Annotated[
-        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")
+        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME|OPTION=VALUE")
     ] = ()
-    """An option of the gradient estimator, as --estimator.samples 5 or --estimator samples=5;
-    --estimator.name chooses another estimator. May be given several times."""
+    """Another gradient estimator, as --estimator vimco, or an option of it, as
+    --estimator.samples 5 or --estimator samples=5. May be given several times."""
     samples: int | None = None
     """K, latents drawn from q per example; short for --estimator.samples."""
     batch_size: int | None = None
@@ -285,7 +285,8 @@ class Train:
         short = {"samples": self.samples, "wake_q": self.wake_q, "sleep_q": self.sleep_q}
         numbers = {k: float(v) if isinstance(v, bool) else v for k, v in short.items()}
         given = {name: value for name, value in numbers.items() if value is not None}
-        return given | dict(name_and_value(words, "estimator") for words in self.estimator)
+        words = (word if "=" in word else f"name={word}" for word in self.estimator)
+        return given | dict(name_and_value(each, "estimator") for each in words)
 
     def _path(self) -> Path:
         given = self.resume or self.out
