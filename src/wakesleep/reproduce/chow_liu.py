@@ -42,7 +42,7 @@ class ChowLiuTree:
     def with_pseudo_rows(cls, bits: npt.NDArray[Any], rows: float) -> "ChowLiuTree":
         """The tree of bits `[N, D]` and as many rows that are spread evenly."""
         joint = _pairs(bits, rows)
-        order, parents = _spanning_tree(_mutual_information(joint))
+        order, parents = _spanning_tree(_information(joint))
         tables = joint[:, :, parents, np.arange(len(parents))]
         root = order[0]
         # The root has no parent: what it is itself stands in both rows of its table.
@@ -78,8 +78,12 @@ def _pairs(bits: npt.NDArray[Any], rows: float) -> Floats:
     return np.asarray((counts + even) / (count + rows))
 
 
-def _mutual_information(joint: Floats) -> Floats:
-    """Of every pair of columns, `[D, D]`."""
+def mutual_information(bits: npt.NDArray[Any]) -> Floats:
+    """Of every pair of columns of bits `[N, D]`, in nats, `[D, D]`; with itself, the entropy."""
+    return _information(_pairs(bits, 0.0))
+
+
+def _information(joint: Floats) -> Floats:
     own = np.arange(joint.shape[-1])
     single = joint[:, :, own, own].sum(axis=1)
     apart = single[:, None, :, None] * single[None, :, None, :]
