@@ -62,8 +62,8 @@ def _cells(line: Mapping[str, Any]) -> list[str]:
         line["table"],
         line["method"],
         *(_sides(values, name) for name in QUESTIONS),
-        *(f"{values[f'{name} seconds']:.2f}" for name in QUESTIONS),
-        "see results" if training is None else f"{training:.1f}",
+        *(f"{values[f'{name} seconds']:.2g}" for name in QUESTIONS),
+        "see results" if training is None else f"{training:.2g}",
         f"`{line['commit']}`",
     ]
 

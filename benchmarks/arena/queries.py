@@ -12,7 +12,7 @@ Codes = npt.NDArray[np.int8]
 """Bits `[N, D]`; -1 is a column that is not known."""
 Values = npt.NDArray[np.float64]
 
-ROWS = 500
+ROWS = 200
 """Test rows that are asked about, evenly spaced."""
 WARM_UP = 4
 """Rows that are scored before a clock is read: what is compiled is compiled then."""

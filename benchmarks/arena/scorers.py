@@ -21,7 +21,7 @@ from wakesleep.reproduce.rivals import bits_of
 from wakesleep.reproduce.store import ExperimentStore
 from wakesleep.runs.loading import load_run
 
-SAMPLES = 1000
+SAMPLES = 500
 """K of ours from below, where it is not exact."""
 DEPENDENT = 10.83
 """The G statistic of two columns above which they are not independent: one in a thousand is."""
