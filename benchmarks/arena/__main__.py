@@ -37,6 +37,8 @@ def measure(key: Key, runs: Path) -> Row:
         line["values"] = ask(scorer, Questions.of(bits_of(data.test)))
     except NotApplicableError as error:
         line["not_asked"] = str(error)
+    except RecursionError:
+        line["not_asked"] = "it nests deeper than Python goes"
     # Each set has shapes of its own: what was compiled for them is of no more use.
     import_module("jax").clear_caches()
     return line

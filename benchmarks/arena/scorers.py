@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -25,6 +26,8 @@ SAMPLES = 500
 """K of ours from below, where it is not exact."""
 DEPENDENT = 10.83
 """The G statistic of two columns above which they are not independent: one in a thousand is."""
+DEPTH = 5000
+"""Of Python's calls: a circuit is scored by a few of them for each of its levels."""
 PSEUDO_COUNT = 0.5
 """Of each state in a leaf."""
 ROUND_SAMPLES, ROUNDS = 250, 4
@@ -77,6 +80,7 @@ def spflow(row: Row, data: Dataset, runs: Path) -> Scorer:
         raise NotApplicableError(f"{error.name} is not installed") from None
     torch.manual_seed(SEED)
     torch.set_num_threads(1)  # more only wait for each other on its small matrices
+    sys.setrecursionlimit(DEPTH)
     train = torch.tensor(bits_of(data.train), dtype=torch.float32)
     began = time.process_time()
     leaves = [_smoothed_bernoulli()(scope=list(range(data.features)))]
@@ -86,6 +90,8 @@ def spflow(row: Row, data: Dataset, runs: Path) -> Scorer:
             # It says a line for each cluster it finds.
             with contextlib.redirect_stdout(io.StringIO()):
                 network = learn_spn(train, leaves, partitioning_method=dependent_parts)
+        except RecursionError:
+            raise
         except RuntimeError as error:
             raise NotApplicableError(f"LearnSPN fails: {error}") from None
 
