@@ -108,13 +108,17 @@ class Reproduce:
         from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.reproduce.judging import judge_row
         from wakesleep.reproduce.measurements import run_figure_row
+        from wakesleep.reproduce.rivals import run_rivals
         from wakesleep.reproduce.running import run_row
         from wakesleep.training.divergence import DivergenceError
 
-        if not self.validation and store.result(row):
-            return "done before"
-        self._say(f"{row.experiment}: {row.name}")
         try:
+            if row.rivals and not self.validation:
+                budget.check()
+                run_rivals(store, row)
+            if not self.validation and store.result(row):
+                return "done before"
+            self._say(f"{row.experiment}: {row.name}")
             budget.check()
             with EvaluationProgress("evaluating", quiet=self.quiet or self.json) as bar:
                 if self.validation:

@@ -1,4 +1,4 @@
-"""The table of an arena: our number beside those that others published on the same rows."""
+"""The table of an arena: our number beside what others have on the same rows, published or run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,13 +6,23 @@ from typing import Any
 from wakesleep.reproduce.experiments import Experiment, Row
 
 
-def arena_table(experiment: Experiment, results: Mapping[str, Any]) -> str:
-    """One line for each row; lower is better, and a positive lead is ours."""
-    others = list(dict.fromkeys(name for row in experiment.rows for name in row.published))
-    heads = ["set", "ours", *others, "lead", "K", "model"]
+def arena_table(
+    experiment: Experiment, results: Mapping[str, Any], rivals: Mapping[str, Any]
+) -> str:
+    """One line for each row; lower is better, and a positive lead is ours.
+
+    `rivals` are those of each row that were run on the same rows.
+    """
+    names = list(dict.fromkeys(name for row in experiment.rows for name in row.published))
+    run = list(dict.fromkeys(name for each in rivals.values() for name in each))
+    heads = ["set", "ours", *names, *(f"{name}, run here" for name in run), "lead", "K", "model"]
     heads += ["minutes of training", "seconds to score 1,000 rows", "commit"]
     lines = [_joined(heads), _joined(["---"] * len(heads)).replace(" ", "")]
-    lines += [_line(row, results.get(row.name), others) for row in experiment.rows]
+    for row in experiment.rows:
+        own = rivals.get(row.name, {})
+        others = [_number(row.published.get(name)) for name in names]
+        others += [_number(own[name]["nll"] if name in own else None) for name in run]
+        lines.append(_line(row, results.get(row.name), others))
     return "\n".join(lines) + "\n"
 
 
@@ -22,15 +32,14 @@ def lead(row: Row, nll: float) -> float | None:
 
 
 def _line(row: Row, result: Mapping[str, Any] | None, others: list[str]) -> str:
-    published = [_number(row.published.get(name)) for name in others]
     if result is None:
-        return _joined([row.name, row.no_result, *published, *[""] * 6])
+        return _joined([row.name, row.no_result, *others, *[""] * 6])
     examples = result["evaluation"]["examples"]
     ahead = lead(row, result["nll"])
     cells = [
         row.name,
         f"{result['nll']:.2f} ± {result['interval']:.2f}",
-        *published,
+        *others,
         "" if ahead is None else f"{ahead:+.2f}",
         "exact" if result["evaluation"]["method"] == "exact" else f"{result['samples']:,}",
         # A bar between kinds of layers would end the cell.

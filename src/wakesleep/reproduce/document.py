@@ -9,6 +9,7 @@ from wakesleep.reproduce.arena import arena_table
 from wakesleep.reproduce.drawing import figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
 from wakesleep.reproduce.judging import remarks_on
+from wakesleep.reproduce.rivals import rivals_of
 from wakesleep.reproduce.store import ExperimentStore
 
 INTRODUCTION = """\
@@ -59,7 +60,8 @@ def _section(store: ExperimentStore, experiment: Experiment, results: Mapping[st
     if experiment.kind in FIGURES:
         return f"{head}\n{_figure_text(experiment, results)}\n"
     if experiment.kind == "arena":
-        return f"{head}\n{arena_table(experiment, results)}{_tried(store, experiment)}"
+        table = arena_table(experiment, results, rivals_of(store, experiment))
+        return f"{head}\n{table}{_tried(store, experiment)}"
     rows = "\n".join(_line(row, results.get(row.name)) for row in experiment.rows)
     table = f"{TABLE_HEAD}\n{rows}\n"
     if experiment.kind in ("curve", "race") and results:

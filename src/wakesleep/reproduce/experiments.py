@@ -42,6 +42,7 @@ class Row:
         tolerance: see `log_likelihood`; None to draw all K samples.
         paper_nll: the paper's number, None where it has none.
         published: the numbers of others on the same data, by who or what.
+        rivals: whether simple models are run on the same rows (`rivals.py`).
         minutes: roughly what it takes on two cores, for `--minutes`.
         x: its place on the horizontal axis of a curve.
         line: the curve it belongs to.
@@ -63,6 +64,7 @@ class Row:
     tolerance: float | None = None
     paper_nll: float | None = None
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    rivals: bool = False
     automatic_minutes: float = 5.0
     minutes: float = 10.0
     x: float | None = None

@@ -4,13 +4,10 @@ The test rows are for the one final number of a row; what was tried on the way i
 the numbers are kept beside the row's result.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wakesleep import provenance
-from wakesleep.atomic import write_atomically
-from wakesleep.errors import DataError
 from wakesleep.inference.blocks import Progress
 from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.running import train_row
@@ -49,26 +46,14 @@ def judge_row(
         "commit": provenance.commit(),
         "machine": provenance.machine(),
     }
-    path = store.result_path(row, SUFFIX)
-    write_atomically(path, (json.dumps(result, indent=2) + "\n").encode())
+    store.write_result(row, result, SUFFIX)
     return result
 
 
 def remarks_on(store: ExperimentStore, rows: Iterable[Row]) -> list[str]:
     """A line for every row that was judged, for the page of results."""
-    judged = [(row, _judged(store, row)) for row in rows]
+    judged = [(row, store.beside(row, SUFFIX)) for row in rows]
     return [_remark(row, result) for row, result in judged if result]
-
-
-def _judged(store: ExperimentStore, row: Row) -> Mapping[str, Any] | None:
-    path = store.result_path(row, SUFFIX)
-    if not path.exists():
-        return None
-    try:
-        result: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is not the validation of a row: {error}") from None
-    return result
 
 
 def _remark(row: Row, result: Mapping[str, Any]) -> str:

@@ -78,7 +78,11 @@ class ExperimentStore:
 
     def result(self, row: Row) -> dict[str, Any] | None:
         """The row's result, if it has one."""
-        path = self.result_path(row)
+        return self.beside(row, ".json")
+
+    def beside(self, row: Row, suffix: str) -> dict[str, Any] | None:
+        """What a file beside the row's result says, if there is one."""
+        path = self.result_path(row, suffix)
         if not path.exists():
             return None
         try:
@@ -87,6 +91,7 @@ class ExperimentStore:
             raise DataError(f"{path} is not the result of a row: {error}") from None
         return result
 
-    def write_result(self, row: Row, result: dict[str, Any]) -> None:
-        """Keep a row's result."""
-        write_atomically(self.result_path(row), (json.dumps(result, indent=2) + "\n").encode())
+    def write_result(self, row: Row, result: dict[str, Any], suffix: str = ".json") -> None:
+        """Keep a row's result, or what is written beside it."""
+        text = json.dumps(result, indent=2) + "\n"
+        write_atomically(self.result_path(row, suffix), text.encode())

@@ -24,6 +24,7 @@ from wakesleep.schema.frame import object_array as object_array
 from wakesleep.schema.independent import IndependentColumns as IndependentColumns
 from wakesleep.schema.inference import infer_schema as infer_schema
 from wakesleep.schema.latent_classes import LatentClasses as LatentClasses
+from wakesleep.schema.latent_classes import Search as Search
 from wakesleep.schema.levels import LevelColumn as LevelColumn
 from wakesleep.schema.markers import MARKERS as MARKERS
 from wakesleep.schema.numbers import NumberColumn as NumberColumn

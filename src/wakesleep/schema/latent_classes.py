@@ -6,7 +6,7 @@ tables, and a part of the automatic default.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,19 @@ SMOOTHING = 0.5
 BLOCK = 4096
 
 
+class Search(NamedTuple):
+    """How much is tried to find the number of classes; see the constants of the same names."""
+
+    counts: tuple[int, ...] = CLASSES
+    shrinkage: tuple[float, ...] = SHRINKAGE
+    rows: float = ROWS
+    most_work: float = MOST_WORK
+    worth_it: float = WORTH_IT
+
+
+QUICK = Search()
+
+
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
     """A mixture whose components have independent columns.
@@ -56,22 +69,22 @@ class LatentClasses:
         states: tuple[int, ...],
         held_out: npt.NDArray[Any] | None = None,
         seed: int = 0,
-        counts: tuple[int, ...] = CLASSES,
+        search: Search = QUICK,
     ) -> "LatentClasses":
         """Fit states `[N, G]` of training rows (-1 is a missing cell), classes by held-out rows.
 
-        Without rows that were held out, a fifth of the training rows is. `counts` are the numbers
-        of classes that are tried, from few to many.
+        Without rows that were held out, a fifth of the training rows is.
         """
         rng = np.random.default_rng(seed)
-        rows = codes[np.unique(np.linspace(0, len(codes) - 1, min(ROWS, len(codes))).astype(int))]
+        most = int(min(search.rows, len(codes)))
+        rows = codes[np.unique(np.linspace(0, len(codes) - 1, most).astype(int))]
         rest = held_out[:ROWS] if held_out is not None else np.zeros((0, len(states)))
         if not len(rest):
             order = rng.permutation(len(rows))
             rows, rest = rows[order[len(rows) // 5 :]], rows[order[: len(rows) // 5]]
             rest = rest if len(rest) else rows
         table = _Rows(rows, states)
-        found = [_best_count(table, rest, shrinkage, counts, rng) for shrinkage in SHRINKAGE]
+        found = [_best_count(table, rest, search, each, rng) for each in search.shrinkage]
         # The first of equals.
         return max(found, key=lambda one: one[0])[1]
 
@@ -146,18 +159,19 @@ class _Rows:
 def _best_count(
     rows: _Rows,
     rest: npt.NDArray[Any],
+    search: Search,
     shrinkage: float,
-    counts: tuple[int, ...],
     rng: np.random.Generator,
 ) -> tuple[float, LatentClasses]:
     """The classes that are best on the rest of the rows, and their score there."""
     best, best_score, worse = None, -np.inf, 0
-    for count in counts:
-        if best is not None and (rows.size * count > MOST_WORK or count > len(rows) or worse == 2):
+    for count in search.counts:
+        much = rows.size * count > search.most_work or count > len(rows)
+        if best is not None and (much or worse == 2):
             break
         made = _fit(rows, count, shrinkage, rng)
         score = float(made.log_prob(rest).mean())
-        if best is None or score > best_score + WORTH_IT * abs(best_score):
+        if best is None or score > best_score + search.worth_it * abs(best_score):
             best, best_score, worse = made, score, 0
         else:
             worse += 1

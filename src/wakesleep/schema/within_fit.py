@@ -13,7 +13,7 @@ from wakesleep.schema.binning import joined
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.encoded import Encoded
 from wakesleep.schema.frame import Frame
-from wakesleep.schema.latent_classes import LatentClasses
+from wakesleep.schema.latent_classes import LatentClasses, Search
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.within import Floats, Within
@@ -98,7 +98,9 @@ def _held_out_score(schema: Schema, encoded: Encoded) -> float:
     # Few rows need every fold to tell; many would only take longer.
     for held in _folds(len(encoded))[: max(1, ROWS_HELD_OUT // len(encoded))]:
         known, rest = encoded.take(~held), encoded.take(held)
-        classes = LatentClasses.fit(known.codes, schema.states, rest.codes, counts=CLASSES)
+        classes = LatentClasses.fit(
+            known.codes, schema.states, rest.codes, search=Search(counts=CLASSES)
+        )
         placed = dataclasses.replace(schema, within=fit_within(schema, known, (SOME,)))
         scores.append(classes.log_prob(rest.codes) + placed.row_measure(rest))
     return float(np.concatenate(scores).mean())

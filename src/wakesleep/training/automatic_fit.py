@@ -31,6 +31,7 @@ from wakesleep.training.initial import initial_model
 from wakesleep.training.progress_bar import TrainingProgress
 from wakesleep.training.session import FitResult, fit_model
 from wakesleep.training.snapshot import validation_key
+from wakesleep.training.sparse_model import sparse_models, sparse_seconds
 from wakesleep.training.validation_score import ValidationScore
 
 MIXING = 3
@@ -61,8 +62,8 @@ class Choice:
         tried: every candidate, in order.
         valid_ll: the validation log-likelihood of the model that was taken.
         independent: that of independent columns.
-        mixture: the candidates in one model, with latent classes or without, or these alone, if
-            that is better.
+        mixture: the candidates in one model, with sparse regressions, with latent classes or
+            without, or these alone, if that is better.
         classes: how many latent classes there are in it.
     """
 
@@ -75,7 +76,7 @@ class Choice:
 
     @property
     def machines(self) -> int:
-        """How many candidates are in the model that was taken."""
+        """How many candidates and sparse regressions are in the model that was taken."""
         return 1 if self.mixture is None else len(self.mixture.components) - self.classes
 
 
@@ -100,10 +101,13 @@ def choose(
     if not attempts.all_of([held_back_like(one, held_back) for one in others]):
         return None
     best = attempts.best()[0]
+    sparse = sparse_seconds(data, 60.0 * minutes)
+    attempts.left -= sparse
     if not attempts.companions(best):
         return None
     choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
-    made = _assembled(attempts, data, seed)
+    regressions = sparse_models(data) if sparse else ()
+    made = _assembled(attempts, regressions, data, seed)
     if made is not None:
         classes = len(made.model.components) - made.machines
         choice = replace(choice, valid_ll=made.valid_ll, mixture=made.model, classes=classes)
@@ -190,12 +194,15 @@ class _Attempts:
         return tuple(Tried(one, trained.valid_ll) for one, trained in self.done.items())
 
 
-def _assembled(attempts: _Attempts, data: Dataset, seed: int) -> Assembled | None:
-    """All candidates that did not diverge, the best one first, and latent classes."""
+def _assembled(
+    attempts: _Attempts, regressions: Sequence[HelmholtzMachine], data: Dataset, seed: int
+) -> Assembled | None:
+    """All candidates that did not diverge, the best one first, sparse regressions, and classes."""
     best = attempts.best()[0]
     names = sorted(attempts.finished(), key=lambda one: one != best)
     models = [attempts.done[one].model() for one in names]
     machines = [model for model in models if isinstance(model, HelmholtzMachine)]
+    machines += regressions
     key = jax.random.fold_in(validation_key(seed), MIXING)
     return assemble(machines, fit_classes(data, seed), data, best.recipe.validation_samples, key)
 

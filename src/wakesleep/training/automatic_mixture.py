@@ -32,7 +32,7 @@ class Assembled:
 
     Attributes:
         model: the mixture.
-        machines: how many of its components were trained by gradients.
+        machines: how many of its components are no latent classes.
         valid_ll: its validation log-likelihood.
     """
 
