@@ -60,6 +60,9 @@ class Recipe:
     smoothing: Annotated[float | int, Number()] = 0.0
     """For tables: every pass moves the numbers of its rows by noise, so many times as wide as is
     usual for as many rows; 0 for none."""
+    shifts: Annotated[int, Whole()] = 0
+    """For images: every pass moves each picture by up to so many pixels, up or down and left or
+    right; 0 for none. A last phase without it has the pictures where they belong."""
     clip: Annotated[float, Number()] = 0.0
     """Gradients are scaled down to this global norm; 0 for no limit."""
     average: Annotated[float, Fraction()] = 0.998

@@ -117,10 +117,11 @@ OWN = ("--model", "sbn/sbn 2")
         (
             ["train", *OWN, "--estimator", "samples"],
             2,
-            "--estimator takes NAME=VALUE, not 'samples'",
+            "unknown estimator 'samples'",
         ),
         (["train", *OWN, "--estimator.samples", "0"], 2, "samples must be 1 or more"),
         (["train", *OWN, "--estimator.name", "nosuch"], 2, "unknown estimator 'nosuch'"),
+        (["train", *OWN, "--estimator", "nosuch"], 2, "unknown estimator 'nosuch'"),
         (["train", "--resume", "nosuch"], 2, "not a run folder"),
         (["evaluate", "nosuch"], 2, "not a run folder"),
         (["report", "nosuch"], 2, "not a run folder"),
@@ -166,6 +167,7 @@ def test_info_says_which_kernels_are_in_use_and_why(capsys):
         ["--estimator.samples=7", "--estimator.wake_q=0.0"],
         ["--estimator", "samples=7", "--estimator", "wake_q=0.0"],
         ["--estimator.name", "reweighted", "--samples", "7", "--wake-q", "False"],
+        ["--estimator", "reweighted", "--samples", "7", "--wake-q", "False"],
     ],
 )
 def test_an_estimators_options_are_set_in_several_ways(words, tmp_path):

@@ -100,7 +100,7 @@ def test_missing_bits_have_their_exact_conditionals(text, key):
 def test_temperatures_double_while_the_sides_are_apart(key, monkeypatch):
     taken = []
 
-    def sides(rbm, key, runs, temperatures):
+    def sides(rbm, key, start, runs, temperatures):
         taken.append(temperatures)
         return normaliser.Normaliser(0.0, 4000 / temperatures, 0.1, 0.1, exact=False)
 
@@ -110,3 +110,24 @@ def test_temperatures_double_while_the_sides_are_apart(key, monkeypatch):
     assert taken == [5000, 10000]
     ws.log_normaliser(rbm, key=key, temperatures=50)
     assert taken == [5000, 10000, 50]
+
+
+@pytest.mark.parametrize("text", ["rbm 3", "dbn 2-3"])
+def test_runs_down_may_start_at_rows_of_data(text, key, monkeypatch):
+    """Rows that lie far from where the model is: the chains still come to its distribution."""
+    machine = small_machine(text, scale=1.5)
+    exact = undirected.ExactRBM(machine.p[-1])
+    monkeypatch.setattr(normaliser, "MOST_BITS", 1)
+    rows = np.zeros((3, 4))
+    found = ws.log_normaliser(machine, key=key, rows=rows, runs=400, temperatures=20)
+    assert 0 < found.upper_error < 0.1
+    assert abs(found.upper - exact.log_z) < 4.5 * found.upper_error
+    monkeypatch.setattr(normaliser, "SWEEPS", 0)
+    stuck = ws.log_normaliser(machine, key=key, rows=rows, runs=400, temperatures=20)
+    assert stuck.lower == found.lower
+    if text == "rbm 3":
+        assert abs(stuck.upper - exact.log_z) > 4.5 * stuck.upper_error
+    by_states = ws.log_normaliser(
+        machine.p[-1], key=key, rows=np.zeros((2, machine.p[-1].size)), runs=50, temperatures=5
+    )
+    assert np.isfinite(by_states.upper)

@@ -5,12 +5,8 @@ import pytest
 
 from wakesleep.errors import DataError, UsageError
 from wakesleep.schema import (
-    LevelColumn,
-    NumberColumn,
     SchemaOptions,
     infer_schema,
-    load_choices,
-    options_from,
     read_frame,
 )
 
@@ -88,6 +84,34 @@ def test_distinct_numbers_that_are_called_an_id_are_one():
         assert schema.columns[0].kind == kind
 
 
+def test_numbers_of_nineteen_digits_that_are_called_an_id_are_one():
+    rng = np.random.default_rng(0)
+    numbers = (1_212_092_628_029_698_048 + rng.permutation(10**6)[:60] * 997).tolist()
+    for cells in (numbers, texts(numbers)):
+        schema = infer_schema({"id": cells, "answer": ["yes", "no"] * 30})
+        assert schema.columns[0].kind == "identifier"
+
+
+def test_numbers_of_any_size_have_finite_densities():
+    rng = np.random.default_rng(0)
+    large, small = 1e300 * rng.normal(size=60), 1e-300 * rng.normal(size=60)
+    schema = infer_schema({"large": large.tolist(), "small": small.tolist()})
+    encoded = schema.encode({"large": large.tolist(), "small": small.tolist()})
+    assert np.isfinite(schema.row_measure(encoded)).all()
+    drawn = schema.decode(encoded.bits, 0)
+    assert np.isfinite(drawn["large"].values).all()
+    unsigned = 2**63 + 10**6 * np.arange(60, dtype=np.uint64)[:, None]
+    assert infer_schema(unsigned[rng.permutation(60) // 2]).columns[0].bins.range()[0] > 0
+
+
+def test_draws_stay_within_the_training_range():
+    schema = infer_schema({"grade": [1, 2, 3] * 5, "size": [0.5 * (i % 8) for i in range(15)]})
+    bits = schema.encode({"grade": [1, 2, 3], "size": [0.0, 1.5, 3.5]}).bits
+    drawn = schema.decode(np.repeat(bits, 500, axis=0), 0)
+    assert set(drawn["grade"].values.tolist()) == {1, 2, 3}
+    assert 0.0 <= drawn["size"].values.min() <= drawn["size"].values.max() <= 3.5
+
+
 def test_whole_numbers_reals_and_their_decimals():
     assert column_of([1.0, 2.0, 3.0, None] * 10).storage == "whole"
     assert column_of(["1.50", "2.00", "3.25"] * 10).decimals == 2
@@ -142,43 +166,6 @@ def test_units_keep_to_the_budget():
     schema.encode(table)
     with pytest.raises(UsageError, match="more than max_units"):
         infer_schema(table, options=SchemaOptions(max_units=3))
-
-
-def test_more_given_levels_than_rows_are_taken():
-    grades = [str(i) for i in range(50)]
-    column = column_of(["3", "7", "9"], {"kind": "ordinal", "levels": grades})
-    assert column.levels == tuple(grades)
-
-
-def test_choices_change_what_columns_are():
-    assert column_of(list(range(1, 31)), "numeric").kind == "numeric"
-    assert isinstance(column_of([1, 2, 3] * 10, "categorical"), LevelColumn)
-    assert column_of([1, 2, 3] * 10, "drop").kind == "dropped"
-    assert isinstance(column_of([0, 1] * 10, "numeric"), NumberColumn)
-    assert column_of(RNG.normal(size=50).tolist(), {"kind": "numeric", "bins": 4}).states == 4
-    assert column_of(
-        ["b", "a", "c"] * 9, {"kind": "ordinal", "levels": ["c", "b", "a"]}
-    ).levels == (
-        "c",
-        "b",
-        "a",
-    )
-
-
-def test_choices_and_options_come_from_a_toml_file(tmp_path):
-    (tmp_path / "schema.toml").write_text(
-        "[options]\nmax_levels = 20\nmissing = 'level'\n"
-        "[columns]\nx = 'numeric'\nother = {kind = 'ordinal', levels = [1, 0]}\n"
-    )
-    choices, options = load_choices(tmp_path / "schema.toml")
-    made = options_from(options, "schema.toml")
-    assert (made.max_levels, made.missing) == (20, "level")
-    schema = infer_schema({"x": [1, 2, 3, 4], "other": [0, 1, 1, 0]}, choices, made)
-    assert [column.kind for column in schema.columns] == ["numeric", "ordinal"]
-    with pytest.raises(UsageError, match=r"schema.toml: no option is called 'max_level'"):
-        options_from({"max_level": 3}, "schema.toml")
-    with pytest.raises(UsageError, match=r"schema.toml: max_levels must be 2 or more"):
-        options_from({"max_levels": 1}, "schema.toml")
 
 
 def test_missingness_can_be_a_level():

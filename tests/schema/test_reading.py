@@ -23,6 +23,7 @@ def read(tmp_path, text, name="table.csv", **options):
         ("a.csv", b"x,y\n1,a\n2,b\n"),
         ("a.csv", b"x;y\n1;a\n2;b\n"),
         ("a.csv", b"x\ty\n1\ta\n2\tb\n"),
+        ("a.csv", b"x|y\n1|a\n2|b\n"),
         ("a.tsv", b"x\ty\n1\ta\n2\tb"),
         ("a.CSV", b"\xef\xbb\xbfx,y\r\n1,a\r\n2,b\r\n"),
         ("a.csv", b"x , y\n 1 ,a\n\n2, b \n\n"),

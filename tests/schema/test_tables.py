@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn import datasets
 
 from wakesleep.cli.schema import Schema as Command
+from wakesleep.cli.table_options import TableOptions
 from wakesleep.schema import (
     Schema,
     SchemaOptions,
@@ -145,8 +146,7 @@ def test_the_command_shows_the_table(tmp_path, capsys, monkeypatch):
     (tmp_path / "schema.toml").write_text("[columns]\nx = {kind = 'numeric', bins = 3}\n")
     command = Command(
         tmp_path / "table.csv",
-        column=["level=ordinal:low,mid,high"],
-        columns_file=tmp_path / "schema.toml",
+        table=TableOptions(("level=ordinal:low,mid,high",), tmp_path / "schema.toml"),
     )
     assert command.run() == 0
     shown = capsys.readouterr().out
@@ -159,6 +159,7 @@ def test_the_command_shows_the_table(tmp_path, capsys, monkeypatch):
 
 def test_the_command_prints_json(tmp_path, capsys):
     (tmp_path / "table.csv").write_text(SNIPPETS["gaps"])
-    assert Command(tmp_path / "table.csv", missing="level", bins=2, json=True).run() == 0
+    options = TableOptions(missing="level", bins=2)
+    assert Command(tmp_path / "table.csv", json=True, table=options).run() == 0
     schema = Schema.from_dict(json.loads(capsys.readouterr().out))
     assert schema.states == (4, 3)

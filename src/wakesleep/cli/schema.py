@@ -2,60 +2,35 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
+
+from wakesleep.cli.table_options import TableOptions
 
 
 @dataclass
 class Schema:
     """Show what the columns of a table are taken for: kinds, levels, bins, gaps.
 
-    NAME=KIND changes a column: binary, categorical, numeric, date, drop, or
-    ordinal:LEVEL,LEVEL,... in order.
+    `--column NAME=KIND` changes what a column is.
 
     Example: wakesleep schema survey.csv --column age=numeric
     """
 
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
     """A table: .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .feather."""
-    column: Annotated[tyro.conf.UseAppendAction[list[str]], tyro.conf.arg(metavar="NAME=KIND")] = (
-        field(default_factory=list)
-    )
-    """What a column is, where the data would mislead; may be given more than once."""
-    columns_file: Annotated[Path | None, tyro.conf.arg(metavar="TOML")] = None
-    """A TOML file with the tables [columns] and [options]."""
-    missing: Literal["cell", "level"] | None = None
-    """level: missing-ness is a level of the columns that have gaps; cell: gaps are left out."""
-    bins: int | None = None
-    """How many bins number columns have; about 2 N^(1/3) for N rows otherwise."""
-    no_header: bool = False
-    """The first row has values, not names."""
-    encoding: str = "utf-8"
-    """Of the characters of a text file."""
     json: bool = False
     """Print the schema as a JSON object instead of a table."""
+    table: TableOptions = field(default_factory=TableOptions)
 
     def run(self) -> int:
         """Look at the table and print."""
-        from wakesleep.schema import (
-            infer_schema,
-            load_choices,
-            options_from,
-            parse_choices,
-            read_frame,
-        )
+        from wakesleep.data import people_tables
 
-        choices, options = load_choices(self.columns_file) if self.columns_file else ({}, {})
-        given = {"missing": self.missing, "bins": self.bins}
-        options = options | {name: value for name, value in given.items() if value is not None}
-        header = False if self.no_header else None
-        frame = read_frame(self.file, header=header, encoding=self.encoding)
-        schema = infer_schema(
-            frame,
-            choices | parse_choices(self.column),
-            options_from(options, str(self.columns_file or "options")),
-        )
+        columns, settings = self.table.choices()
+        table = people_tables.TableOptions(columns, settings)
+        schema = table.infer(table.read(self.file))
         if self.json:
             import json
 

@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -13,7 +13,7 @@ from wakesleep.cli.cluster_options import ClusterOptions
 from wakesleep.cli.name_value import name_and_value
 from wakesleep.cli.process_options import ProcessOptions
 from wakesleep.cli.run_options import INTERRUPTED
-from wakesleep.cli.table_options import TableWords, table_choices
+from wakesleep.cli.table_options import TableOptions
 from wakesleep.data import DEFAULT_SPLIT
 from wakesleep.errors import UsageError
 from wakesleep.options import Minutes, Number, Seed, Whole
@@ -49,20 +49,6 @@ class Train:
     """Decides which rows of a single file go where, and the rows of a generated set."""
     binarise: str | None = None
     """For grey values in .npy or .npz: dynamic, or the least value from 0 to 1 that becomes a 1."""
-    column: Annotated[
-        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=KIND")
-    ] = ()
-    """For a table: what a column is, where the data would mislead (as in `wakesleep schema`)."""
-    columns_file: Annotated[Path | None, tyro.conf.arg(metavar="TOML")] = None
-    """For a table: a TOML file with the tables [columns] and [options]."""
-    missing: Literal["cell", "level"] | None = None
-    """For a table: level makes missing-ness a level of the columns that have gaps."""
-    bins: int | None = None
-    """For a table: how many bins number columns have."""
-    no_header: bool = False
-    """For a table: the first row has values, not names."""
-    encoding: str | None = None
-    """For a table: of the characters of a text file, utf-8 unless given."""
     model: str = "auto"
     """auto: chosen by the data, within --minutes. Or P/Q top-...-bottom in the paper's notation, as
     in "sbn/nade 10-200-200"; the options from --recipe to --patience are for such a model."""
@@ -73,10 +59,10 @@ class Train:
     epochs: int | None = None
     """Passes over the training set."""
     estimator: Annotated[
-        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME=VALUE")
+        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="NAME|OPTION=VALUE")
     ] = ()
-    """An option of the gradient estimator, as --estimator.samples 5 or --estimator samples=5;
-    --estimator.name chooses another estimator. May be given several times."""
+    """Another gradient estimator, as --estimator vimco, or an option of it, as
+    --estimator.samples 5 or --estimator samples=5. May be given several times."""
     samples: int | None = None
     """K, latents drawn from q per example; short for --estimator.samples."""
     batch_size: int | None = None
@@ -111,6 +97,7 @@ class Train:
     """Say nothing but errors."""
     json: bool = False
     """Print a JSON object per epoch instead of progress."""
+    table: TableOptions = field(default_factory=TableOptions)
     machines: ProcessOptions = field(default_factory=ProcessOptions)
     cluster: ClusterOptions = field(default_factory=ClusterOptions)
 
@@ -265,8 +252,7 @@ class Train:
 
     def _data(self) -> DataConfig:
         files = (self.data, self.valid, self.test)
-        words = (self.column, self.columns_file, self.missing, self.bins)
-        columns, table = table_choices(TableWords(*words, self.no_header, self.encoding))
+        columns, table = self.table.choices()
         return DataConfig(
             *files, self.split, self.split_seed, self.binarise, columns or None, table or None
         )
@@ -285,7 +271,8 @@ class Train:
         short = {"samples": self.samples, "wake_q": self.wake_q, "sleep_q": self.sleep_q}
         numbers = {k: float(v) if isinstance(v, bool) else v for k, v in short.items()}
         given = {name: value for name, value in numbers.items() if value is not None}
-        return given | dict(name_and_value(words, "estimator") for words in self.estimator)
+        words = (word if "=" in word else f"name={word}" for word in self.estimator)
+        return given | dict(name_and_value(each, "estimator") for each in words)
 
     def _path(self) -> Path:
         given = self.resume or self.out

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wakesleep.data.bits import Bits, PackedBits, row_blocks
 from wakesleep.data.mapping import assemble, gather, read
+from wakesleep.data.row_draws import RowDraws
 from wakesleep.errors import DataError
 
 CELLS_AT_ONCE = 1 << 16
@@ -133,14 +134,14 @@ class GreyRows:
         return values / 255 if values.dtype == np.uint8 else values
 
     def _draw(self, indices: npt.NDArray[np.integer], stream: tuple[int, ...]) -> Bits:
-        state = np.random.SeedSequence(stream).generate_state(1, np.uint64)
+        draws = RowDraws(stream)
         packed = np.empty((len(indices), -(-self.features // 8)), np.uint8)
         step = max(1, CELLS_AT_ONCE // self.features)
         for start in range(0, len(indices), step):
             rows = indices[start : start + step]
             limits = _limits(gather(self.grey, rows))
-            draws = _draws(state, rows, self.features)
-            packed[start : start + step] = np.packbits(draws < limits, axis=1)
+            ones = draws(rows, self.features) < limits
+            packed[start : start + step] = np.packbits(ones, axis=1)
         return packed
 
 
@@ -149,24 +150,3 @@ def _limits(grey: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
     if grey.dtype == np.uint8:
         return _BYTE_LIMITS[grey]
     return np.rint(grey.astype(np.float64) * _ONE).astype(np.uint32)
-
-
-def _draws(
-    state: npt.NDArray[np.unsignedinteger], rows: npt.NDArray[np.integer], features: int
-) -> npt.NDArray[np.uint32]:
-    """Uniform numbers below 2^31 for the cells of some rows.
-
-    The cells are places in one long sequence, SplitMix64 (Steele, Lea & Flood 2014), of which
-    any place is reached at once: a generator object for each row would take longer than a step.
-    """
-    words = -(-features // 2)
-    places = rows.astype(np.uint64)[:, None] * np.uint64(words)
-    z: npt.NDArray[Any] = places + np.arange(words, dtype=np.uint64)
-    z *= np.uint64(0x9E3779B97F4A7C15)
-    z += state
-    z ^= z >> np.uint64(30)
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z.view(np.uint32)[:, :features] >> np.uint32(1)

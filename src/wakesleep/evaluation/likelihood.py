@@ -20,7 +20,6 @@ from wakesleep.evaluation.visible import FullyVisible
 from wakesleep.evaluation.workers import evaluate_all, workers_within
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.normaliser import (
-    Normaliser,
     check_small,
     log_normaliser,
     summed_log_normaliser,
@@ -28,7 +27,6 @@ from wakesleep.inference.normaliser import (
 )
 from wakesleep.inference.rows import checked_rows, examples
 from wakesleep.keys import LikeKey, as_key
-from wakesleep.layers import RBM
 from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture, TableModel
 from wakesleep.options import Fraction, Number, Whole, check_option
 
@@ -122,15 +120,12 @@ def log_likelihood(
     rbm = undirected_top(model)
     if rbm is None:
         return LogLikelihood(records, "exact" if evaluator.exact else method)
-    return LogLikelihood(records, method).normalised(_normaliser(rbm, options))
-
-
-def _normaliser(rbm: RBM, options: "_Options") -> Normaliser:
-    """Once for all rows."""
-    if options.method == "exact":
-        return summed_log_normaliser(rbm)
+    if method == "exact":
+        return LogLikelihood(records, method).normalised(summed_log_normaliser(rbm))
     assert options.key is not None
-    return log_normaliser(rbm, key=jax.random.fold_in(options.key, NORMALISER))
+    # Once for all rows.
+    log_z = log_normaliser(model, key=jax.random.fold_in(options.key, NORMALISER), rows=rows)
+    return LogLikelihood(records, method).normalised(log_z)
 
 
 class _Options(NamedTuple):

@@ -56,10 +56,10 @@ def impute_read(
     if how == "probable":
         bits: Any = most_probable(schema, imputed.probabilities)
         shares = median_shares(schema, imputed.probabilities)
-        drawn = schema.decode(bits, None, tails=False, known=known, shares=shares)
+        drawn = schema.decode(bits, None, known=known, shares=shares)
     else:
         bits = imputed.draws[:, 0]
-        drawn = schema.decode(bits, generator_of(key), tails=False, known=known)
+        drawn = schema.decode(bits, generator_of(key), known=known)
     absent = [cells for cells in drawn.cells if cells.name not in frame]
     table = impute_missing(frame, drawn)
     table = dataclasses.replace(table, cells=(*table.cells, *absent))

@@ -1,6 +1,7 @@
 """log Z of a machine whose top is undirected: listed where it is small, annealed elsewhere."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,9 +11,11 @@ import numpy.typing as npt
 from jaxtyping import Array, Float, Key
 from scipy.special import logsumexp
 
+from wakesleep.data import as_bits
 from wakesleep.errors import UsageError
 from wakesleep.inference.annealing import anneal_down, anneal_up, base_logits
 from wakesleep.inference.resampling import systematic
+from wakesleep.inference.rows import Rows, checked_rows, examples
 from wakesleep.layers import RBM
 from wakesleep.layers.rbm import SWEEPS
 from wakesleep.models import HelmholtzMachine, LatentModel
@@ -29,6 +32,9 @@ QUICK_RUNS = 50
 QUICK_TEMPERATURES = 500
 """Of the estimate that goes with a validation score, after every epoch."""
 
+AT_ROWS = 7
+"""Folded into the key for the latents of rows."""
+
 _BLOCK = 4096
 
 
@@ -39,7 +45,8 @@ class Normaliser:
     Attributes:
         lower: by annealing up; low on average, as the logarithm of an unbiased estimate of Z.
         upper: by annealing down from samples of the RBM; high on average, if they are such. They
-            are the ends of the runs up, resampled by their weights and moved on by Gibbs sweeps.
+            are chains of Gibbs sweeps from rows of data, or, without such, from the ends of the
+            runs up, resampled by their weights.
         lower_error: the standard error of `lower`.
         upper_error: that of `upper`.
         exact: whether Z was summed up instead: both sides are log Z, and the errors 0.
@@ -67,6 +74,7 @@ def log_normaliser(
     model: LatentModel | RBM,
     *,
     key: Key[Array, ""],
+    rows: Any = None,
     runs: int = RUNS,
     temperatures: int | None = None,
 ) -> Normaliser:
@@ -77,6 +85,8 @@ def log_normaliser(
     Args:
         model: a machine with an undirected top, or an RBM by itself.
         key: the randomness.
+        rows: data, where the chains start whose ends the runs down begin with. Chains that hardly
+            move find there what runs up from independent bits may miss.
         runs: of annealed importance sampling, on each side.
         temperatures: steps of each run; more bring the two sides together. Without a number there
             are 5,000, and twice as many again, up to 40,000, while the sides are more than half a
@@ -97,21 +107,46 @@ def log_normaliser(
         )
     if is_small(rbm):
         return summed_log_normaliser(rbm)
+    start = None if rows is None else _states_of(model, rows, key, runs)
     if temperatures is not None:
-        return _annealed(rbm, key, runs, temperatures)
+        return _annealed(rbm, key, start, runs, temperatures)
     steps = TEMPERATURES
     while True:
-        found = _annealed(rbm, key, runs, steps)
+        found = _annealed(rbm, key, start, runs, steps)
         if abs(found.upper - found.lower) <= NEAR or steps >= MOST_TEMPERATURES:
             return found
         steps *= 2
 
 
-def _annealed(rbm: RBM, key: Key[Array, ""], runs: int, temperatures: int) -> Normaliser:
+def _states_of(
+    model: LatentModel | RBM, rows: Any, key: Key[Array, ""], count: int
+) -> Float[Array, "R D"]:
+    """States of the RBM's units that go with some rows, evenly spaced; by q, where it has one."""
+    if isinstance(model, RBM):
+        table: Rows = as_bits(rows, "rows")
+    else:
+        table = checked_rows(model, rows)
+    chosen = np.linspace(0, len(table) - 1, count).astype(int)
+    x = jax.tree.map(jnp.asarray, examples(table, chosen))
+    if isinstance(model, HelmholtzMachine) and model.latent_sizes:
+        top: Float[Array, "R 1 D"] = model.draw(jax.random.fold_in(key, AT_ROWS), x, 1).h[-1]
+        return top[:, 0]
+    states: Float[Array, "R D"] = x
+    return states
+
+
+def _annealed(
+    rbm: RBM,
+    key: Key[Array, ""],
+    start: Float[Array, "R D"] | None,
+    runs: int,
+    temperatures: int,
+) -> Normaliser:
     key_base, key_up, key_start, key_chain, key_down = jax.random.split(key, 5)
     a = base_logits(rbm, key_base, runs)
     up = anneal_up(rbm, key_up, a, runs, temperatures)
-    start = up.x[systematic(key_start, up.log_weights[None])[0]]
+    if start is None:
+        start = up.x[systematic(key_start, up.log_weights[None])[0]]
     chains = eqx.filter_jit(RBM.gibbs)(rbm, key_chain, start, SWEEPS)
     down = anneal_down(rbm, key_down, a, chains, temperatures)
     return Normaliser(
@@ -123,7 +158,7 @@ def _annealed(rbm: RBM, key: Key[Array, ""], runs: int, temperatures: int) -> No
     )
 
 
-def quick_log_normaliser(model: LatentModel, key: Key[Array, ""]) -> float:
+def quick_log_normaliser(model: LatentModel, key: Key[Array, ""], rows: Any) -> float:
     """log Z by few short runs, to compare models with; 0 for one that is normalised.
 
     The larger of the two sides: runs up find little of an RBM whose chains hardly move, and by
@@ -131,7 +166,9 @@ def quick_log_normaliser(model: LatentModel, key: Key[Array, ""]) -> float:
     """
     if undirected_top(model) is None:
         return 0.0
-    found = log_normaliser(model, key=key, runs=QUICK_RUNS, temperatures=QUICK_TEMPERATURES)
+    found = log_normaliser(
+        model, key=key, rows=rows, runs=QUICK_RUNS, temperatures=QUICK_TEMPERATURES
+    )
     return max(found.lower, found.upper)
 
 

@@ -41,7 +41,7 @@ def infer_rows(
     if isinstance(model, Mixture):
         return _infer_mixture(model, bits, samples, key)
     values, means = map_rows(_Infer(needed_samples(model, bits, samples)), model, bits, key)
-    log_z = log_normaliser(model, key=key).value if undirected_top(model) else 0.0
+    log_z = log_normaliser(model, key=key, rows=bits).value if undirected_top(model) else 0.0
     return Inferred(values.astype(np.float64) - log_z, means.astype(np.float64))
 
 

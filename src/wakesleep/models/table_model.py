@@ -68,9 +68,9 @@ class TableModel:
                 they are an error where there is no level for others.
         """
         from wakesleep.data.people_tables import packed
-        from wakesleep.schema import read_frame, without_unseen
+        from wakesleep.schema import without_unseen
 
-        frame = read_frame(table)
+        frame = self.schema.read(table)
         known, notes = frame, tuple[str, ...]()
         if unseen == "missing":
             known, notes = without_unseen(self.schema, frame)

@@ -121,7 +121,7 @@ class Bins:
         return np.where(self.is_tail(k, upper), 1.0, gap)
 
     def draw(self, codes: Codes, rng: np.random.Generator, tails: bool = True) -> Floats:
-        """A value from each state; without tails, none from outside the training range."""
+        """A value from each state; without tails, from its core: none that is beside the data."""
         values = np.empty(len(codes))
         atoms = codes >= len(self.lower)
         values[atoms] = self.atoms[codes[atoms] - len(self.lower)] if atoms.any() else 0.0
@@ -144,8 +144,8 @@ class Bins:
         first, last = self.is_tail(k, False), self.is_tail(k, True)
         low = np.where(first, far * self.scales[0], place * self.gap(k, False))
         high = np.where(last, far * self.scales[1], place * self.gap(k, True))
-        below = (part < self.left[k]) & (tails | ~first)
-        above = (part > 1.0 - self.right[k]) & (tails | ~last)
+        below = tails & (part < self.left[k])
+        above = tails & (part > 1.0 - self.right[k])
         return np.where(below, self.lower[k] - low, np.where(above, self.upper[k] + high, core))
 
     def at(self, codes: Codes, shares: Floats) -> Floats:

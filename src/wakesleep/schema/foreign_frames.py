@@ -1,7 +1,7 @@
 """Frames of pandas, polars, Arrow and what else narwhals knows, taken apart into columns."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -30,7 +30,7 @@ def from_native(table: Any, source: str, markers: frozenset[str]) -> Frame:
     """A frame of any library, with what is needed to give back one like it."""
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise DataError(f"{source} is a lazy frame: give it as {source}.collect()")
+        raise DataError(f"{source} is a lazy one: give what its collect() returns")
     for name in _column_names(table, frame):
         if not isinstance(name, str):
             raise DataError(
@@ -110,9 +110,13 @@ def _filled(series: Any, missing: Mask, value: Any) -> npt.NDArray[Any]:
 def _whole_cells(series: Any) -> Cells:
     missing = _null(series)
     values = _filled(series, missing, 0)
-    if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():
+    if _is_beyond_int64(values):
         return Cells(series.name, "real", values.astype(np.float64), missing)
     return Cells(series.name, "whole", values.astype(np.int64), missing)
+
+
+def _is_beyond_int64(values: npt.NDArray[Any]) -> bool:
+    return values.dtype == np.uint64 and bool((values > np.iinfo(np.int64).max).any())
 
 
 def _floats(series: Any) -> npt.NDArray[Any]:
@@ -127,7 +131,7 @@ def _floats(series: Any) -> npt.NDArray[Any]:
 def _numpy_cells(name: str, values: npt.NDArray[Any]) -> Cells:
     if values.dtype.kind == "b":
         return Cells(name, "boolean", values, np.zeros(len(values), bool))
-    if values.dtype.kind in "iu":
+    if values.dtype.kind in "iu" and not _is_beyond_int64(values):
         return Cells(name, "whole", values.astype(np.int64), np.zeros(len(values), bool))
     if values.dtype.itemsize < 8:
         # 0.1 of 32 bits is meant to be 0.1, not the 0.10000000149 that 64 bits make of it.
@@ -178,12 +182,18 @@ def object_cells(name: str, values: list[Any], markers: frozenset[str]) -> Cells
     if kinds == {"date"}:
         return _of(name, "date", values, missing, date(1970, 1, 1))
     if kinds == {"datetime"}:
-        return _of(name, "datetime", values, missing, datetime(1970, 1, 1))
+        moments = [v if absent else _in_utc(v) for v, absent in zip(values, missing, strict=True)]
+        return _of(name, "datetime", moments, missing, datetime(1970, 1, 1))
     if not kinds <= {"text", "whole", "real", "boolean", "date", "datetime", "time"}:
         problem = "its cells are neither text nor numbers, dates or truth values"
         return Cells(name, "unknown", np.zeros(len(values)), missing, problem=problem)
     texts = ["" if absent else str(v).strip() for v, absent in zip(values, missing, strict=True)]
     return Cells(name, "text", object_array(texts), missing | missing_texts(texts, markers))
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Without a time zone; as it is where it has none."""
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 _TYPES: dict[str, Any] = {

@@ -83,6 +83,7 @@ class Frame:
         comma: whether numbers may be written with a decimal comma.
         origin: the library it came from.
         notes: what a person should know of the reading.
+        markers: the spellings of a missing cell; None for the usual ones.
     """
 
     cells: tuple[Cells, ...]
@@ -93,6 +94,7 @@ class Frame:
     comma: bool = False
     origin: Origin = Origin()
     notes: tuple[str, ...] = ()
+    markers: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.cells):

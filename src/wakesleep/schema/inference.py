@@ -13,7 +13,13 @@ from wakesleep.schema.columns import Column
 from wakesleep.schema.encoded import group_size
 from wakesleep.schema.frame import Frame, listed, quoted
 from wakesleep.schema.levels import LevelColumn
-from wakesleep.schema.overrides import Choices, ColumnChoice, as_choices, check_names
+from wakesleep.schema.overrides import (
+    Choices,
+    ColumnChoice,
+    as_choices,
+    check_names,
+    column_option,
+)
 from wakesleep.schema.reading import read_frame
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.schema_options import SchemaOptions
@@ -26,6 +32,7 @@ from wakesleep.schema.subject import (
     not_dates,
     not_numeric,
     numeric_column,
+    words_among_numbers,
 )
 from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.values import Moments, are_codes
@@ -82,10 +89,11 @@ def infer_schema(
         reasons = listed([f"{column.name}: {column.kind}" for column in columns])
         raise DataError(
             f"{frame.source} has no column that a model could be made of ({reasons}): say what one "
-            f"is, such as --column {columns[0].name}=categorical"
+            f"is, such as {column_option(columns[0].name, 'categorical')}"
         )
     pooled = [_pooling(column) for column in columns if _pooling(column)]
-    schema = Schema(tuple(columns), len(frame), (*frame.notes, *notes, *pooled))
+    notes = [*frame.notes, *notes, *pooled]
+    schema = Schema(tuple(columns), len(frame), tuple(notes), markers=frame.markers)
     some = np.unique(np.linspace(0, len(frame) - 1, min(TYPICAL_ROWS, len(frame))).astype(int))
     typical = TypicalColumns.fit(schema.modelled, schema.encode(frame.take(some)))
     schema = replace(schema, typical=typical)
@@ -127,7 +135,7 @@ def _by_choice(subject: Subject, kind: str) -> Column:
     if kind == "binary" and count > 2:
         raise UsageError(
             f"{subject.choice.where}: column {quoted(subject.name)} of {subject.frame.source} has "
-            f"{count} levels, not two: use --column {subject.name}=categorical"
+            f"{count} levels, not two: use {column_option(subject.name, 'categorical')}"
         )
     if count == 1 and subject.choice.levels is None:
         return constant(subject)
@@ -177,16 +185,22 @@ def _of_many_values(subject: Subject) -> Column:
 
 
 def _way_back(subject: Subject, what: str, kind: str) -> str:
-    return f"left out: {what}; --column {subject.name}={kind} keeps it"
+    out = words_among_numbers(subject) or f"{column_option(subject.name, kind)} keeps it"
+    return f"left out: {what}; {out}"
 
 
 def _is_running(subject: Subject) -> bool:
     """Whole numbers, each once, that fill at least half of their range or are called an id."""
     rows, values = subject.observed, subject.numbers.values
-    if not subject.numbers.whole or len(values) < rows:
+    if len(values) < rows or not (subject.numbers.whole or _are_digits(subject)):
         return False
     dense = rows >= RUNNING_ROWS and values.max() - values.min() < 2 * rows
     return bool(dense or (rows >= ALL_DISTINCT_ROWS and _ID_NAME.fullmatch(subject.name)))
+
+
+def _are_digits(subject: Subject) -> bool:
+    """Whether they are whole numbers of any length, beyond what a float can hold too."""
+    return subject.these.storage == "whole" or all(map(str.isdigit, subject.numbers.texts or [""]))
 
 
 def _all_match(subject: Subject, shape: re.Pattern[str]) -> bool:

@@ -1,5 +1,6 @@
 """Frames of polars, Arrow and the other libraries that narwhals knows, out."""
 
+from datetime import datetime, time
 from typing import Any
 
 import narwhals as nw
@@ -49,8 +50,10 @@ def _is_text(dtype: Any) -> bool:
 def _series(cells: Cells, dtype: Any, library: Any) -> Any:
     text_like = dtype in (nw.String, nw.Categorical, nw.Enum) if dtype is not None else False
     values = cell_texts(cells) if text_like else cells.values.tolist()
-    listed = [None if absent else v for v, absent in zip(values, cells.missing, strict=True)]
     own: Any = nw.String if text_like else _own_type(cells)
+    listed = [None if absent else v for v, absent in zip(values, cells.missing, strict=True)]
+    if dtype == nw.Time:
+        listed, own = [one if one is None else _time(one) for one in listed], dtype
     series = nw.new_series(cells.name, listed, own, backend=library)
     if dtype is None or series.dtype == dtype:
         return series
@@ -60,6 +63,11 @@ def _series(cells: Cells, dtype: Any, library: Any) -> Any:
     if dtype == nw.Enum and not {v for v in listed if v is not None} <= set(dtype.categories):
         return series
     return _cast(series, dtype, cells)
+
+
+def _time(value: Any) -> time:
+    """A time of day: of a moment, or of the text that it is read as."""
+    return value.time() if isinstance(value, datetime) else time.fromisoformat(value)
 
 
 def _cast(series: Any, dtype: Any, cells: Cells) -> Any:
@@ -76,7 +84,7 @@ def _cast(series: Any, dtype: Any, cells: Cells) -> Any:
         )
         if least < ends[0] or most > ends[1]:
             return series
-    if dtype in (nw.Unknown, nw.Object, nw.Time):
+    if dtype in (nw.Unknown, nw.Object):
         return series
     return series.cast(dtype)
 

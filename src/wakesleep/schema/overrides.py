@@ -1,6 +1,9 @@
 """What a person says a column is: `age=numeric`, a TOML file, a mapping."""
 
+import csv
 import difflib
+import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +16,8 @@ from wakesleep.schema.frame import listed, quoted
 
 KINDS = ("binary", "categorical", "ordinal", "numeric", "date", "drop")
 KEYS = ("kind", "levels", "bins", "format", "missing")
+_NAME_AND_KIND = re.compile(rf"(.*?)=((?:{'|'.join(KINDS)})(?::.*)?)", re.DOTALL)
+"""Names and levels may have equals signs and colons of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +47,39 @@ Choices = Mapping[str, ColumnChoice]
 def parse_choices(words: Iterable[str]) -> dict[str, ColumnChoice]:
     """Choices from the command line: `name=kind`, or `name=ordinal:low,middle,high`.
 
+    The name may be empty: R writes its row names under such a one.
+
     >>> parse_choices(["grade=ordinal:low,high"])["grade"].levels
     ('low', 'high')
     """
     choices = {}
     for word in words:
-        where = f"--column {word}"
-        name, equals, kind = word.rpartition("=")
-        if not equals or not name:
-            raise UsageError(f"{where}: write it as NAME=KIND, such as age=numeric")
-        kind, colon, rest = kind.partition(":")
-        plain: dict[str, Any] = {"kind": kind}
-        if colon:
-            key = "format" if kind == "date" else "levels"
-            plain[key] = rest if kind == "date" else [one.strip() for one in rest.split(",")]
-        choices[name] = _choice(plain, where)
+        found = _NAME_AND_KIND.fullmatch(word)
+        name, equals, kind = (found[1], "=", found[2]) if found else word.rpartition("=")
+        if not equals:
+            raise UsageError(f"--column {word}: write it as NAME=KIND, such as age=numeric")
+        choices[name] = _choice(kind, f"--column {word}")
     return choices
+
+
+def column_option(name: str, kind: str) -> str:
+    """What `parse_choices` takes, as it is typed in a shell.
+
+    >>> column_option("house price", "numeric")
+    "--column 'house price=numeric'"
+    """
+    return f"--column {shlex.quote(f'{name}={kind}')}"
+
+
+def _spelled(text: str) -> dict[str, Any]:
+    """`numeric`, `date:%d.%m.%Y` or `ordinal:low,middle,high` as a table."""
+    kind, colon, rest = text.partition(":")
+    if not colon:
+        return {"kind": kind}
+    if kind == "date":
+        return {"kind": kind, "format": rest}
+    levels = next(csv.reader([rest], skipinitialspace=True), [])
+    return {"kind": kind, "levels": [level.strip() for level in levels]}
 
 
 def load_choices(path: str | Path) -> tuple[dict[str, ColumnChoice], dict[str, Any]]:
@@ -106,7 +128,7 @@ def check_names(choices: Choices, names: Sequence[str], source: str) -> None:
 
 
 def _choice(value: Any, where: str) -> ColumnChoice:
-    plain = {"kind": value} if isinstance(value, str) else value
+    plain = _spelled(value) if isinstance(value, str) else value
     if not isinstance(plain, Mapping):
         raise UsageError(f"{where}: must be a kind ({', '.join(KINDS)}) or a table, not {value!r}")
     unknown = sorted(set(plain) - set(KEYS))

@@ -29,14 +29,28 @@ def _series(cells: Cells, dtype: Any, pd: Any) -> Any:
         return own
     if isinstance(dtype, pd.CategoricalDtype):
         return _categorical(cells, dtype, pd)
-    if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
-        texts = object_array(cell_texts(cells))
-        texts[cells.missing] = None
-        plain = own if pd.api.types.is_object_dtype(dtype) and cells.storage != "text" else texts
-        return pd.Series(plain, dtype=dtype)
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.Series(_objects(cells, own), dtype=dtype)
+    if pd.api.types.is_string_dtype(dtype):
+        return pd.Series(_texts(cells), dtype=dtype)
     if isinstance(dtype, pd.DatetimeTZDtype) and cells.storage in ("date", "datetime"):
         return own.dt.tz_localize("UTC").astype(dtype)
     return _cast(own, dtype, pd)
+
+
+def _texts(cells: Cells) -> Any:
+    texts = object_array(cell_texts(cells))
+    texts[cells.missing] = None
+    return texts
+
+
+def _objects(cells: Cells, own: Any) -> Any:
+    """Python's own objects: texts, dates that were written in some way among them, and days."""
+    if cells.storage == "text" or cells.pattern is not None:
+        return _texts(cells)
+    # pandas has moments for days, and NA for None.
+    objects = cells.values.astype(object) if cells.storage == "date" else own.astype(object)
+    return [None if gap else one for one, gap in zip(objects, cells.missing, strict=True)]
 
 
 def _cast(own: Any, dtype: Any, pd: Any) -> Any:

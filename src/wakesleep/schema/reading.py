@@ -1,5 +1,6 @@
 """Tables as people have them: frames of any library, files, lists by column."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from wakesleep.errors import DataError
 from wakesleep.schema import columnar_files
 from wakesleep.schema.frame import Frame
-from wakesleep.schema.markers import MARKERS
+from wakesleep.schema.markers import MARKERS, without_numbers
 from wakesleep.schema.text_tables import TextOptions, read_text_table
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -35,7 +36,8 @@ def read_frame(
             it for names, and refuses it if all of them are numbers.
         encoding: of a text file.
         missing_markers: the spellings of a missing cell in columns of text; "?" is one only in
-            a column whose other values have letters or digits.
+            a column whose other values have letters or digits. One that is a number, such as
+            "-99", is one in columns of numbers too.
 
     >>> read_frame({"age": [31, None], "answer": ["yes", "no"]})
     Frame(the table: 2 rows of age, answer)
@@ -47,6 +49,10 @@ def read_frame(
         frame = _read_file(Path(table), TextOptions(delimiter, header, encoding, markers))
     else:
         frame = _from_memory(table, markers)
+    if markers != frozenset(MARKERS):
+        frame = dataclasses.replace(
+            frame, cells=without_numbers(frame.cells, markers), markers=tuple(sorted(markers))
+        )
     return _checked(frame)
 
 

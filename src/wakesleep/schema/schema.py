@@ -12,6 +12,7 @@ from wakesleep.schema.bins import Bins, Middle
 from wakesleep.schema.columns import Column, LeftOutColumn
 from wakesleep.schema.encoded import Codes, Encoded, Floats, codes_of, group_size
 from wakesleep.schema.frame import Frame, Mask, listed, quoted
+from wakesleep.schema.markers import MARKERS
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.reading import read_frame
 from wakesleep.schema.typical import TypicalColumns
@@ -42,6 +43,7 @@ class Schema:
         notes: what was said when it was made.
         within: where in their bins the numbers of a row are; None for uniform.
         typical: what columns of training rows that are not odd look like; None where nobody looked.
+        markers: the spellings of a missing cell in the training rows; None for the usual ones.
     """
 
     columns: tuple[Column, ...]
@@ -49,6 +51,7 @@ class Schema:
     notes: tuple[str, ...] = ()
     within: Within | None = None
     typical: TypicalColumns | None = None
+    markers: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self.columns]
@@ -80,13 +83,17 @@ class Schema:
         """The groups' columns."""
         return tuple(column.name for column in self.modelled)
 
+    def read(self, table: Any) -> Frame:
+        """A table whose missing cells are written as in the training rows."""
+        return read_frame(table, missing_markers=MARKERS if self.markers is None else self.markers)
+
     def encode(self, table: Any) -> Encoded:
         """Rows as states and bits; columns are found by name, whatever their order.
 
         A column that is not there is missing in every row, one that is unknown is ignored, and
         the notes say so. Whatever `read_frame` takes is a table.
         """
-        frame = read_frame(table)
+        frame = self.read(table)
         notes: list[str] = []
         self._compare_names(frame, notes)
         codes = np.full((len(frame), len(self.modelled)), -1, np.int32)
@@ -194,7 +201,7 @@ class Schema:
         rng: np.random.Generator | int | None,
         observed: npt.ArrayLike | None = None,
         *,
-        tails: bool = True,
+        tails: bool = False,
         known: Floats | None = None,
         shares: Floats | None = None,
     ) -> Frame:
@@ -204,7 +211,9 @@ class Schema:
             bits: `[N, D]`.
             rng: decides where in its bin a number is; an integer is a seed, None the middle.
             observed: `[N, G]`; what is not observed is missing in the table.
-            tails: whether numbers may lie outside the training range.
+            tails: whether numbers may lie beyond the training range and where no row has one, as
+                the density has it, a row or two of the training's N. Nobody wants a fourth of
+                three grades.
             known: `[N, G]`, numbers that are known and stay, as `Encoded.within` has them; the
                 others of the row are placed beside them.
             shares: `[N, G]`, where in the probability of its bin a number is, in place of chance.

@@ -61,11 +61,13 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     ]
     within = {} if schema.within is None else {"within": schema.within.to_dict()}
     typical = {} if schema.typical is None else {"typical": schema.typical.to_dict()}
+    markers = {} if schema.markers is None else {"missing_markers": list(schema.markers)}
     return {
         "format": FORMAT,
         "version": VERSION_WITHIN if within else VERSION,
         **within,
         **typical,
+        **markers,
         "rows": schema.rows,
         "notes": list(schema.notes),
         "columns": columns,
@@ -94,11 +96,13 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     if not any(column.states for column in columns):
         raise DataError(f"{where} has no column with levels or bins")
     schema = Schema(columns, rows, notes)
-    # An earlier release does without the one, and wrote nothing of the other.
+    # Earlier releases do without the first, and wrote nothing of the others.
     if "within" in values:
         schema = dataclasses.replace(schema, within=_within(values["within"], schema, where))
     if "typical" in values:
         schema = dataclasses.replace(schema, typical=_typical(values["typical"], schema, where))
+    if "missing_markers" in values:
+        schema = dataclasses.replace(schema, markers=reader.get("missing_markers", texts))
     return schema
 
 

@@ -13,8 +13,9 @@ from wakesleep.schema.bins import Bins
 from wakesleep.schema.columns import Column, ConstantColumn, LeftOutColumn
 from wakesleep.schema.frame import Cells, Frame, Storage, listed, quoted
 from wakesleep.schema.levels import OTHER, LevelColumn
+from wakesleep.schema.markers import markers_option
 from wakesleep.schema.numbers import NumberColumn
-from wakesleep.schema.overrides import ColumnChoice
+from wakesleep.schema.overrides import ColumnChoice, column_option
 from wakesleep.schema.schema_options import SchemaOptions
 from wakesleep.schema.values import (
     Distinct,
@@ -27,6 +28,10 @@ from wakesleep.schema.values import (
     distinct,
     value_texts,
 )
+
+FEW_WORDS, MANY_NUMBERS = 2, 10
+"""A column with so few words, and so many numbers that differ, is one of numbers with a sign for
+missing cells, most likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,18 @@ def level_column(subject: Subject, kind: str) -> Column:
         numbers.comma if numbers else False,
         missing=subject.missing,
         missing_level=subject.missing_level,
+        note=words_among_numbers(subject),
     )
+
+
+def words_among_numbers(subject: Subject) -> str:
+    """What to do about a word or two in a column of numbers; nothing for any other column."""
+    wrong = subject.numbers.wrong
+    numbers = len(subject.these.values) - len(wrong)
+    if not 1 <= len(wrong) <= FEW_WORDS or numbers < MANY_NUMBERS or are_codes(subject.these):
+        return ""
+    words = [subject.text(position) for position in wrong]
+    return f"numbers but for {listed(words)}: {markers_option(words)} would make it numeric"
 
 
 def _levels_seen(subject: Subject) -> tuple[Storage, list[str]]:
@@ -226,9 +242,11 @@ def not_numeric(subject: Subject) -> DataError:
     numbers = subject.observed - int(subject.these.counts[wrong].sum())
     others = f", but {numbers} of the column's {subject.observed} values are" if numbers else ""
     where = f" ({subject.choice.where})" if subject.choice.where else ""
+    text = subject.text(position)
     return DataError(
-        f"{subject.place(position)}: {quoted(subject.text(position))} is no number{others}{where}: "
-        f"correct it, leave the cell empty, or use --column {subject.name}=categorical"
+        f"{subject.place(position)}: {quoted(text)} is no number{others}{where}: correct it, leave "
+        f"the cell empty, take it for missing ({markers_option([text])}), or use "
+        f"{column_option(subject.name, 'categorical')}"
     )
 
 
@@ -241,7 +259,7 @@ def date_column(subject: Subject) -> Column:
         return constant(subject)
     unit = temporal.coarsest_unit(moments.values)
     numbers = temporal.to_numbers(moments.values, unit)
-    timed = any(mark in (moments.pattern or "") for mark in ("%H", temporal.ISO))
+    timed = any(mark in (moments.pattern or "") for mark in ("%H", "%I", temporal.ISO))
     is_date = subject.these.storage == "date" or (moments.pattern is not None and not timed)
     return NumberColumn(
         subject.name,
@@ -261,9 +279,8 @@ def _ambiguous(subject: Subject, moments: Moments) -> str:
         return ""
     if not temporal.is_ambiguous(subject.these.values.tolist(), moments.pattern):
         return ""
-    return (
-        f"read as month/day/year; if the day comes first, use --column {subject.name}=date:%d/%m/%Y"
-    )
+    first = column_option(subject.name, f"date:{temporal.SWAPPED[moments.pattern]}")
+    return f"read as month/day/year; if the day comes first, use {first}"
 
 
 def not_dates(subject: Subject, moments: Moments | None) -> DataError:
@@ -274,5 +291,6 @@ def not_dates(subject: Subject, moments: Moments | None) -> DataError:
     return DataError(
         f"{subject.place(position)}: {quoted(subject.text(position))} is no date {how}: "
         f"correct it, leave the cell empty, give the way dates are written "
-        f"(--column {subject.name}=date:%d.%m.%Y), or use --column {subject.name}=categorical"
+        f"({column_option(subject.name, 'date:%d.%m.%Y')}), or use "
+        f"{column_option(subject.name, 'categorical')}"
     )

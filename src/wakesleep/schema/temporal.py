@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ PATTERNS = (
     "%Y-%m-%dT%H:%M:%S.%f",
     "%Y-%m-%dT%H:%M:%S.%fZ",
     "%Y/%m/%d",
+    "%Y/%m/%d %H:%M",
     "%Y/%m/%d %H:%M:%S",
     "%d.%m.%Y",
     "%d.%m.%Y %H:%M",
@@ -36,6 +38,14 @@ PATTERNS = (
     "%d/%m/%Y",
     "%m/%d/%Y %H:%M",
     "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %I:%M %p",
+    "%d/%m/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p",
+    "%d/%m/%Y %I:%M:%S %p",
+    "%m/%d/%y",
+    "%d/%m/%y",
     "%d-%m-%Y",
     "%d %b %Y",
     "%d %B %Y",
@@ -45,12 +55,16 @@ PATTERNS = (
     "%Y-%m",
     "%H:%M:%S",
     "%H:%M",
+    "%I:%M %p",
     "ISO",
 )
 """The ways of writing a date that are looked for, the likeliest first; ISO is of mixed lengths."""
 
 ISO = "ISO"
-SWAPPED = {"%m/%d/%Y": "%d/%m/%Y", "%m/%d/%Y %H:%M": "%d/%m/%Y %H:%M"}
+SWAPPED = {one: one.replace("%m/%d", "%d/%m") for one in PATTERNS if one.startswith("%m/%d")}
+"""Patterns with the month first, and those with the day first."""
+ZONE = "%z"
+_OFFSET = re.compile(r"[+-]\d\d:?\d\d$")
 _ISO_SHAPES = {
     "%Y-%m-%d": re.compile(r"\d{4}-\d\d-\d\d"),
     "%Y-%m-%d %H:%M:%S": re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"),
@@ -63,11 +77,20 @@ Moments = npt.NDArray[np.datetime64]
 
 
 def find_pattern(texts: Sequence[str]) -> str | None:
-    """The first pattern that all of the texts are written in."""
+    """The first pattern that all of the texts are written in.
+
+    An offset from UTC that all of them have stands in the pattern as it is, `%z` for several.
+    """
     for pattern in PATTERNS:
         if parse_moment(texts[0], pattern) is not None and not unparsed(texts, pattern):
             return pattern
-    return None
+    offsets = {found[0] if (found := _OFFSET.search(text)) else "" for text in texts}
+    if "" in offsets:
+        return None
+    local = find_pattern([_OFFSET.sub("", text) for text in texts])
+    if local is None or "%H" not in local or _OFFSET.search(local):
+        return None
+    return local + (offsets.pop() if len(offsets) == 1 else ZONE)
 
 
 def is_ambiguous(texts: Sequence[str], pattern: str) -> bool:
@@ -91,16 +114,26 @@ def parse_moments(texts: Sequence[str], pattern: str) -> Moments:
 
 
 def parse_moment(text: str, pattern: str) -> datetime | None:
-    """One text as a moment; a time of day is one of the first of January 1970."""
+    """One text as a moment, in UTC where it has an offset; a time of day is of 1970-01-01."""
     try:
         if pattern == ISO:
             return datetime.fromisoformat(text) if _ANY_ISO.fullmatch(text) else None
         moment = datetime.strptime(text, pattern)
-    except ValueError:
+        if "%Y" not in pattern and "%y" not in pattern:
+            moment = moment.replace(year=_EPOCH.year)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC).replace(tzinfo=None)
+        return moment - _offset(pattern)
+    except (ValueError, OverflowError):
         return None
-    if "%Y" not in pattern and "%y" not in pattern:
-        moment = moment.replace(year=_EPOCH.year)
-    return moment.replace(tzinfo=None)
+
+
+def _offset(pattern: str) -> timedelta:
+    """From UTC, where a pattern names one."""
+    found = _OFFSET.search(pattern)
+    if found is None:
+        return timedelta(0)
+    return datetime.strptime(found[0], ZONE).utcoffset() or timedelta(0)
 
 
 def moment_text(moment: np.datetime64, pattern: str | None) -> str:
@@ -109,7 +142,9 @@ def moment_text(moment: np.datetime64, pattern: str | None) -> str:
         return str(moment).removesuffix(".000000").replace("T", " ")
     # strftime's %Y writes the year 800 as "800" on some systems, which no reader takes back.
     at = moment.astype("datetime64[us]").item()
-    return at.strftime(pattern.replace("%Y", f"{at.year:04d}"))
+    with suppress(OverflowError):  # on the first or the last day of all
+        at += _offset(pattern)
+    return at.strftime(pattern.replace("%Y", f"{at.year:04d}").replace(ZONE, "+00:00"))
 
 
 def coarsest_unit(moments: Moments) -> str:
@@ -128,7 +163,9 @@ def from_numbers(numbers: npt.NDArray[np.float64], unit: str) -> Moments:
     """The moments that `to_numbers` was given, within the years 1 to 9999."""
     least, most = (
         np.datetime64(end, "us").astype(np.int64) // UNITS[unit]
-        for end in ("0001-01-02", "9999-12-30")
+        for end in ("0001-01-01", "9999-12-31T23:59:59.999999")
     )
-    ticks = np.clip(np.rint(numbers), least, most).astype(np.int64) * UNITS[unit]
+    # Twice: as a float the last microsecond of 9999 is the first of the next year.
+    whole = np.clip(np.rint(numbers), least, most).astype(np.int64)
+    ticks = np.clip(whole, least, most) * UNITS[unit]
     return ticks.astype("datetime64[us]")

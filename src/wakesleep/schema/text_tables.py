@@ -1,4 +1,4 @@
-"""Tables in text files: comma, semicolon or tab between cells, a header, UTF-8."""
+"""Tables in text files: comma, semicolon, tab or bar between cells, a header, UTF-8."""
 
 import csv
 import gzip
@@ -16,7 +16,7 @@ from wakesleep.errors import DataError
 from wakesleep.schema.frame import Cells, Frame, object_array, quoted
 from wakesleep.schema.markers import missing_texts
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 FORCED = {".tsv": "\t"}
 LOOK_AT = 50
 """How many records decide what stands between the cells."""
@@ -101,7 +101,7 @@ def _content(path: Path) -> bytes:
 
 def _decoded(content: bytes, path: Path, encoding: str) -> str:
     for start, kind in _STRANGERS.items():
-        if content.startswith(start):
+        if content.startswith(start) and not ("UTF-16" in kind and "16" in encoding):
             raise DataError(f"{path} is {kind}, not a text table: save it as CSV in UTF-8")
     try:
         text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
@@ -111,8 +111,8 @@ def _decoded(content: bytes, path: Path, encoding: str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(
             f"{path}, line {line}: byte 0x{content[error.start]:02x} at position {error.start} of "
-            f"the file is not {encoding}: save the file as UTF-8, or give its encoding, such as "
-            "latin-1"
+            f"the file is not {encoding}: save the file as UTF-8, or give its encoding, as in "
+            "--encoding latin-1"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -201,13 +201,14 @@ def _check_widths(
     row = next(i for i, cells in enumerate(records) if len(cells) != width)
     count = len(records[row])
     start = f"{path}, line {lines[row]} has {count} cell{'' if count == 1 else 's'}, but "
+    there = "there is 1 column" if width == 1 else f"there are {width} columns"
     if count < width:
         raise DataError(
-            f"{start}there are {width} columns and nothing stands under {quoted(names[count])}: "
+            f"{start}{there} and nothing stands under {quoted(names[count])}: "
             "fill the row up with empty cells"
         )
     raise DataError(
-        f"{start}there are {width} columns, the last of them {quoted(names[-1])}: put quotes "
+        f"{start}{there}, the last of them {quoted(names[-1])}: put quotes "
         "around cells that hold the separator, or take the extra cells out"
     )
 

@@ -194,8 +194,7 @@ class _Numbers:
         steps = np.array([bins.step for bins in self.bins])
         # On a grid a value stands for all that is rounded to it.
         values = self.values + rng.uniform(-0.5, 0.5, self.values.shape) * steps
-        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-        spread = np.where(spread > 0, spread, 1.0)
+        centre, spread = _moments(values)
         z = (values - centre) / spread
         gaps = np.isnan(z)
         z[gaps] = rng.normal(size=int(gaps.sum()))
@@ -205,6 +204,14 @@ class _Numbers:
             z = _refilled(z, gaps, (log_weights, means, factors), rng)
             log_weights, means, factors, shares = _settled(z, shares)
         return Within(self.groups, centre, spread, log_weights, means, factors)
+
+
+def _moments(values: Floats) -> tuple[Floats, Floats]:
+    """Means and deviations of the columns; 1 for a deviation of 0."""
+    # Squares of very large and very small numbers are none; a power of two changes no digit.
+    size = np.ldexp(0.5, np.frexp(np.nanmax(np.abs(values), axis=0))[1])
+    deviation = size * np.nanstd(values / size, axis=0)
+    return size * np.nanmean(values / size, axis=0), np.where(deviation > 0, deviation, 1.0)
 
 
 def _settled(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -165,4 +166,10 @@ def in_python(text: str) -> str:
     >>> in_python("left out: a running number; --column x0=numeric keeps it")
     "left out: a running number; columns={'x0': 'numeric'} keeps it"
     """
-    return re.sub(r"--column (.+?)=([\w:%.]+)", r"columns={'\1': '\2'}", text)
+    text = re.sub(r"--missing-markers=[^\s;)]+|'--missing-markers=[^']*'", "None for it", text)
+    return re.sub(r"--column ('(?:[^']|'\"'\"')*'|[^\s;,]*[^\s;,:)])", _as_mapping, text)
+
+
+def _as_mapping(option: re.Match[str]) -> str:
+    name, _, kind = shlex.split(option[1])[0].rpartition("=")
+    return f"columns={{{name!r}: {kind!r}}}"

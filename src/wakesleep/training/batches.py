@@ -1,7 +1,7 @@
 """Minibatches of rows, in an order that depends on the seed and their place in the run alone."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from wakesleep.data import Table
-from wakesleep.data.smoothed_rows import SmoothedRows
+from wakesleep.data import Dataset, Table
+from wakesleep.data.shifted_rows import ShiftedRows, shifted_rows
+from wakesleep.data.smoothed_rows import SmoothedRows, smoothed_rows
 from wakesleep.errors import UsageError
 from wakesleep.recipe import Recipe
 
@@ -21,6 +22,10 @@ STEPS_PER_CALL = 500
 # From so many rows on somebody may want two processes, and then has the bits of one. That costs
 # one process up to a sixth of its time (docs/benchmarks-processes.md).
 WORTH_PROCESSES = 10_000
+
+
+Rows = Table | SmoothedRows | ShiftedRows
+"""Training rows as they are, or as every pass changes them."""
 
 
 class BatchBlock(NamedTuple):
@@ -80,7 +85,7 @@ class Batches:
         part: the rows of each minibatch that this process takes; all of them alone.
     """
 
-    data: Table | SmoothedRows
+    data: Rows
     batch_size: int
     seed: int
     steps: int
@@ -115,10 +120,20 @@ class Batches:
             yield BatchBlock(jax.tree.map(blocked, chosen), blocked(numbers), first, count)
 
 
+def phase_batches(data: Dataset, phase: Recipe, seed: int, part: Callable[[int], slice]) -> Batches:
+    """The minibatches of a phase, of which a process takes the `part` of a size."""
+    rows: Rows = smoothed_rows(data, phase.smoothing)
+    if phase.shifts:
+        rows = shifted_rows(data, phase.shifts)
+    size = min(phase.batch_size, len(rows))
+    steps = steps_per_epoch(len(rows), size, phase.epoch_updates)
+    return Batches(rows, size, seed, steps, part(size))
+
+
 class _Passes:
     """Steps counted over all passes; keeps the permutation of the pass it looked at last."""
 
-    def __init__(self, data: Table | SmoothedRows, batch_size: int, seed: int, part: slice):
+    def __init__(self, data: Rows, batch_size: int, seed: int, part: slice):
         self.data, self.batch_size, self.seed, self.part = data, batch_size, seed, part
         self.length = steps_per_epoch(len(data), batch_size)
         self.number = -1

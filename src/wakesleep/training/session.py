@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from wakesleep.data import Dataset
-from wakesleep.data.smoothed_rows import smoothed_rows
 from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import quick_log_normaliser
 from wakesleep.inference.rows import check_rows, decoder_of
@@ -20,7 +19,7 @@ from wakesleep.models import LatentModel, Mixture, TableModel
 from wakesleep.processes.lines import LostProcessError
 from wakesleep.processes.team import ALONE, Team
 from wakesleep.recipe import Recipe
-from wakesleep.training.batches import BatchBlock, Batches, steps_per_epoch, with_shares
+from wakesleep.training.batches import BatchBlock, phase_batches, with_shares
 from wakesleep.training.clocks import Clocks
 from wakesleep.training.divergence import explain_failure
 from wakesleep.training.epochs import EpochScores, choose_best, epoch_record, next_position
@@ -155,6 +154,7 @@ class _Session:
         recipe = with_shares(recipe, len(data.train), team.count)
         self.data, self.recipe, self.seed = data, recipe, seed
         self.phases = recipe.expand()
+        self.batches = [phase_batches(data, phase, seed, team.part) for phase in self.phases]
         self.observers = observers
         self.should_stop = lambda: team.any(should_stop())
         self.team, self.compiled = team, False
@@ -191,7 +191,8 @@ class _Session:
         """One epoch, or the rest of one; a snapshot inside the epoch when asked to stop."""
         position, phase = before.position, self.phases[before.position.phase]
         state, sums, done = before.arrays.state, before.arrays.sums, position.step
-        steps = self.steps(phase)
+        batches = self.batches[position.phase]
+        steps = batches.steps
         rates = learning_rates(phase, position.phase_epoch, steps)
         began = Clocks.now()
 
@@ -200,29 +201,18 @@ class _Session:
             return began.passed(before, Snapshot(arrays, there, before.best, before.seconds))
 
         self.latest = snapshot
-        for block in self.batches(phase).epoch(position.epoch, position.step):
+        for block in batches.epoch(position.epoch, position.step):
             state, sums = self.run_block(state, sums, block, rates, before)
             done = block.first + block.steps
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
                 return snapshot()
-        log_z = quick_log_normaliser(state.model, validation_key(self.seed))
+        log_z = quick_log_normaliser(state.model, validation_key(self.seed), self.data.train)
         scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
         # Another machine may round otherwise, and all must take the same decisions.
         agreed, took = self.team.by_leader((dataclasses.astuple(scores), began.since()))
         arrays = Arrays(state, before.arrays.best, sums)
         return self.end_epoch(before, arrays, EpochScores(*agreed), tuple(took))
-
-    def steps(self, phase: Recipe) -> int:
-        """Of an epoch."""
-        rows = len(self.data.train)
-        return steps_per_epoch(rows, min(phase.batch_size, rows), phase.epoch_updates)
-
-    def batches(self, phase: Recipe) -> Batches:
-        """This process's part of the minibatches."""
-        size = min(phase.batch_size, len(self.data.train))
-        rows = smoothed_rows(self.data, phase.smoothing)
-        return Batches(rows, size, self.seed, self.steps(phase), self.team.part(size))
 
     def run_block(
         self,
@@ -256,7 +246,7 @@ class _Session:
         """Keep the best parameters, and move on to the next epoch or phase."""
         position, phase = before.position, self.phases[before.position.phase]
         best, kept = choose_best(before, arrays.state, scores, bool(phase.average))
-        rate = scores.steps * min(phase.batch_size, len(self.data.train)) / took[0]
+        rate = scores.steps * self.batches[position.phase].batch_size / took[0]
         record = replace(
             epoch_record(position, arrays.sums, scores, best),
             seconds=took[0],

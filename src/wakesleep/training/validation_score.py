@@ -59,7 +59,7 @@ class ValidationScore:
             sums += _block_sums(model, blocks, self.samples, self.key, self._decode).tolist()
         # Exact, so that it does not matter which process has which blocks.
         total = math.fsum(itertools.chain.from_iterable(self._team.by_all(sums)))
-        return total / self.size - quick_log_normaliser(model, self.key)
+        return total / self.size - quick_log_normaliser(model, self.key, self.data)
 
     def _rows(self, call: Block) -> Any:
         stored = self.data.epoch_rows(call.filled, 0, 0)
