@@ -15,7 +15,7 @@ from wakesleep.inference.posterior import infer_rows
 from wakesleep.layers import ARSBN
 from wakesleep.training import sparse_model
 from wakesleep.training.automatic_fit import fit_automatic
-from wakesleep.training.sparse_model import ORDERS, sparse_models, sparse_seconds
+from wakesleep.training.sparse_model import ORDERS, fit_sparse, sparse_seconds
 
 SIZES = (3, 1, 2, 1, 1)
 
@@ -44,8 +44,10 @@ def data_of_copies(train=400):
 def test_every_order_is_a_distribution_over_rows_in_groups(key):
     data = data_of_copies()
     rows = PackedBits.pack(every_row(SIZES).astype(np.uint8))
-    models = sparse_models(data)
+    mixture = fit_sparse(data)
+    models = mixture.components
     assert [model.p[0].order for model in models] == list(ORDERS)
+    assert len(set(np.asarray(mixture.log_weights).tolist())) == 1
     for model in models:
         total = np.exp(infer_rows(model, rows, 1, key).log_likelihood).sum()
         assert total == pytest.approx(1, abs=1e-5)
@@ -86,7 +88,7 @@ def test_weights_of_noise_are_zero_and_those_of_copies_are_not():
         bits = rng.integers(0, 2, (count, 12), np.uint8)
         bits[:, 7] = np.where(rng.random(count) < 0.9, bits[:, 2], bits[:, 7])
         tables.append(PackedBits.pack(bits))
-    first = sparse_models(Dataset("one copy", *tables, "bits"))[0]
+    first = fit_sparse(Dataset("one copy", *tables, "bits")).components[0]
     weights = np.abs(np.asarray(first.p[0].S))
     assert weights[7, 2] > 1
     pairs = itertools.combinations(range(12), 2)

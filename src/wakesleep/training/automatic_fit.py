@@ -31,7 +31,7 @@ from wakesleep.training.initial import initial_model
 from wakesleep.training.progress_bar import TrainingProgress
 from wakesleep.training.session import FitResult, fit_model
 from wakesleep.training.snapshot import validation_key
-from wakesleep.training.sparse_model import sparse_models, sparse_seconds
+from wakesleep.training.sparse_model import fit_sparse, sparse_seconds
 from wakesleep.training.validation_score import ValidationScore
 
 MIXING = 3
@@ -106,8 +106,7 @@ def choose(
     if not attempts.companions(best):
         return None
     choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
-    regressions = sparse_models(data) if sparse else ()
-    made = _assembled(attempts, regressions, data, seed)
+    made = _assembled(attempts, [fit_sparse(data)] if sparse else [], data, seed)
     if made is not None:
         classes = len(made.model.components) - made.machines
         choice = replace(choice, valid_ll=made.valid_ll, mixture=made.model, classes=classes)
@@ -195,16 +194,16 @@ class _Attempts:
 
 
 def _assembled(
-    attempts: _Attempts, regressions: Sequence[HelmholtzMachine], data: Dataset, seed: int
+    attempts: _Attempts, regressions: Sequence[Mixture], data: Dataset, seed: int
 ) -> Assembled | None:
     """All candidates that did not diverge, the best one first, sparse regressions, and classes."""
     best = attempts.best()[0]
     names = sorted(attempts.finished(), key=lambda one: one != best)
     models = [attempts.done[one].model() for one in names]
     machines = [model for model in models if isinstance(model, HelmholtzMachine)]
-    machines += regressions
     key = jax.random.fold_in(validation_key(seed), MIXING)
-    return assemble(machines, fit_classes(data, seed), data, best.recipe.validation_samples, key)
+    members: list[HelmholtzMachine | Mixture] = [*machines, *regressions]
+    return assemble(members, fit_classes(data, seed), data, best.recipe.validation_samples, key)
 
 
 def independent_columns(data: Dataset, seed: int) -> float:

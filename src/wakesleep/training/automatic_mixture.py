@@ -42,7 +42,7 @@ class Assembled:
 
 
 def assemble(
-    machines: Sequence[HelmholtzMachine],
+    machines: Sequence[HelmholtzMachine | Mixture],
     classes: Mixture,
     data: Dataset,
     samples: int,
@@ -57,7 +57,7 @@ def assemble(
     of the log-likelihood is lost. None is for the first machine by itself.
 
     Args:
-        machines: the best one first.
+        machines: the best one first; a mixture among them keeps its shares.
         classes: latent classes, which keep their shares among themselves.
         data: with a validation set.
         samples: latents per row for the final score.
@@ -72,7 +72,8 @@ def assemble(
     mixture = joined([members[i] for i in best], em_log_weights(values[:, best]))
     rows = data.valid if isinstance(data.valid, MaskedBits) else as_bits(data.valid)
     scores = infer_rows(mixture, rows, samples, jax.random.fold_in(key, SCORING)).log_likelihood
-    return Assembled(mixture, len(best) - (every[-1] in best), float(np.mean(scores)))
+    others = len(mixture.components) - (len(classes.components) if every[-1] in best else 0)
+    return Assembled(mixture, others, float(np.mean(scores)))
 
 
 def fewest(values: Floats, options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from wakesleep.architecture import build
 from wakesleep.data import ArrayRows, Dataset, as_bits
 from wakesleep.layers import ARSBN
 from wakesleep.layers.order import REVERSED
-from wakesleep.models import HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, Mixture
 from wakesleep.training.arithmetic import FACTORIAL_RATE
 
 ORDERS = (0, REVERSED, 1, 2)
@@ -76,11 +76,15 @@ def sparse_seconds(data: Dataset, budget: float | int) -> float:
     return seconds if seconds <= SHARE * budget else 0.0
 
 
-def sparse_models(data: Dataset) -> tuple[HelmholtzMachine, ...]:
-    """One for each of `ORDERS`, all with the penalty that validation rows choose for the first."""
+def fit_sparse(data: Dataset) -> Mixture:
+    """One for each of `ORDERS`, all with the penalty that validation rows choose for the first.
+
+    They are mixed alike: few validation rows then have one weight to find for all of them.
+    """
     first, *others = (_Regressions.of(data, order) for order in ORDERS)
     path, best = _search(first)
-    return (first.machine(best), *(each.machine(_follow(each, path)) for each in others))
+    machines = [first.machine(best), *(each.machine(_follow(each, path)) for each in others)]
+    return Mixture(machines, np.zeros(len(machines)))
 
 
 class _Table(NamedTuple):
