@@ -26,10 +26,10 @@ from wakesleep.schema.frame import Storage, quoted
 from wakesleep.schema.independent import IndependentColumns
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.powers import Power, is_power
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.temporal import UNITS
 from wakesleep.schema.typical import TypicalColumns
-from wakesleep.schema.powers import Power, is_power
 from wakesleep.schema.within import ARRAYS as WITHIN_ARRAYS
 from wakesleep.schema.within import Within
 

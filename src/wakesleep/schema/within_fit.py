@@ -136,11 +136,11 @@ def fit_within(
     powers = tuple(best_power(column) for column in rows.values.T)
     if len(components) == 1:
         return rows.fit(components[0], powers)
-    plain = (Power(),) * len(groups)
-    (gain, best), (own_gain, own) = (rows.best_count(components, each) for each in (plain, powers))
-    if own_gain > gain:
-        return rows.fit(own, powers)
-    return rows.fit(best, plain) if best else None
+    # Where no column wants a power they are the same, and tried once.
+    options = dict.fromkeys(((Power(),) * len(groups), powers))
+    tried = [(*rows.best_count(components, each), each) for each in options]
+    _, best, scales = max(tried, key=lambda one: one[0])
+    return rows.fit(best, scales) if best else None
 
 
 def _teaching(values: Floats) -> npt.NDArray[np.intp]:
