@@ -14,6 +14,7 @@ from wakesleep.schema.bins import Bins
 from wakesleep.schema.encoded import Encoded
 from wakesleep.schema.frame import Frame
 from wakesleep.schema.latent_classes import LatentClasses, Search
+from wakesleep.schema.normal import moments
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.powers import Power, best_power
 from wakesleep.schema.schema import Schema
@@ -207,7 +208,7 @@ class _Numbers:
         # On a grid a value stands for all that is rounded to it.
         values = self.values + rng.uniform(-0.5, 0.5, self.values.shape) * steps
         values = np.stack([p.to(x) for p, x in zip(powers, values.T, strict=True)], axis=1)
-        centre, spread = _moments(values)
+        centre, spread = moments(values)
         z = (values - centre) / spread
         gaps = np.isnan(z)
         z[gaps] = rng.normal(size=int(gaps.sum()))
@@ -217,14 +218,6 @@ class _Numbers:
             z = _refilled(z, gaps, (log_weights, means, factors), rng)
             log_weights, means, factors, shares = _settled(z, shares)
         return Within(self.groups, powers, centre, spread, log_weights, means, factors)
-
-
-def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Means and deviations of the columns; 1 for a deviation of 0."""
-    # Squares of very large and very small numbers are none; a power of two changes no digit.
-    size = np.ldexp(0.5, np.frexp(np.nanmax(np.abs(values), axis=0))[1])
-    deviation = size * np.nanstd(values / size, axis=0)
-    return size * np.nanmean(values / size, axis=0), np.where(deviation > 0, deviation, 1.0)
 
 
 def _settled(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
