@@ -34,23 +34,24 @@ inline void prepare_tile(const NadeForward& args, int64_t tile) {
   args.bounded[tile] = !any(unbounded);
 }
 
+// Hidden layers lie side by side, a vector of each sample after another: all are then at fixed
+// distances from one address, where an address for each would be more than there are registers.
 class NadeWalk {
  public:
-  static int64_t scratch(const NadeShape& shape) {
-    return (2 * kNadeBlock + 2 * kGroup) * padded(shape.hidden);
-  }
+  static int64_t scratch(const NadeShape& shape) { return 2 * kNadeBlock * padded(shape.hidden); }
 
   NadeWalk(const NadeForward& args, int64_t first, int64_t last, float* scratch)
       : args_(args), count_(last - first), hidden_(args.shape.hidden), width_(padded(hidden_)) {
     state_ = scratch;
-    sigmoid_ = state_ + count_ * width_;
+    sigmoid_ = state_ + kNadeBlock * width_;
     for (int64_t k = 0; k < count_; ++k) samples_[k] = sample(first + k);
   }
 
   void run() {
     const int64_t units = args_.shape.units;
+    // The last group may reach beyond the samples, into zeros.
+    std::memset(sigmoid_, 0, kNadeBlock * width_ * sizeof(float));
     for (int64_t k = 0; k < count_; ++k) start(k);
-    std::memset(sigmoid_ + count_ * width_, 0, 2 * kGroup * width_ * sizeof(float));
     for (int64_t tile = 0; tile < tiles(units); ++tile) {
       const int64_t from = tile * kTile, to = from + kTile < units ? from + kTile : units;
       if (!args_.bounded[tile]) leave_products(from);
@@ -62,6 +63,7 @@ class NadeWalk {
 
  private:
   static constexpr int kGroup = 4;  // samples whose dot products are summed together
+  static_assert(kNadeBlock == 2 * kGroup);
 
   using Samples = uint32_t;  // bit k for the k-th sample of the block
 
@@ -88,34 +90,33 @@ class NadeWalk {
             args_.last + n * hidden_};
   }
 
+  // Where columns h, h+1, ... of the k-th sample are.
+  static int64_t place(int64_t k, int64_t h) { return h * kNadeBlock + k * kLanes; }
+
   void start(int64_t k) {
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec inverse_odds = clamped_exponential(-load_columns(samples_[k].a, h, hidden_));
-      store(state_ + k * width_ + h, inverse_odds);
-      store(sigmoid_ + k * width_ + h, sigmoid_of(inverse_odds));
+      store(state_ + place(k, h), inverse_odds);
+      store(sigmoid_ + place(k, h), sigmoid_of(inverse_odds));
     }
     check_range(k, 0);
   }
 
   void predict(int64_t unit) {
-    Samples ones = 0;
-    int64_t k = 0;
-    // The last group may reach beyond the samples, into zeros.
-    for (; k + kGroup < count_; k += 2 * kGroup) ones |= predict<2>(k, unit);
-    if (k < count_) ones |= predict<1>(k, unit);
+    const Samples ones = count_ > kGroup ? predict<2>(unit) : predict<1>(unit);
     if (ones) absorb(ones, unit);
   }
 
   // Row `unit` of V against the hidden layers of some groups of samples; whose unit is a one.
   template <int Groups>
-  Samples predict(int64_t first, int64_t unit) {
-    const int64_t width = width_, whole = hidden_ / kLanes * kLanes;
+  Samples predict(int64_t unit) {
+    const int64_t whole = hidden_ / kLanes * kLanes;
     const float* row = args_.V + unit * hidden_;
-    const float* hidden = sigmoid_ + first * width;
+    const float* hidden = sigmoid_;
     Vec total[Groups][kGroup] = {};
     const auto add = [&](Vec v, int64_t h) {
       for (int j = 0; j < Groups * kGroup; ++j) {
-        total[j / kGroup][j % kGroup] += v * load(hidden + j * width + h);
+        total[j / kGroup][j % kGroup] += v * load(hidden + place(j, h));
       }
     };
     for (int64_t h = 0; h < whole; h += kLanes) add(load(row + h), h);
@@ -123,8 +124,8 @@ class NadeWalk {
     float effects[Groups * kGroup];
     for (int group = 0; group < Groups; ++group) sum_four(total[group], effects + group * kGroup);
     Samples ones = 0;
-    for (int j = 0; j < Groups * kGroup && first + j < count_; ++j) {
-      ones |= Samples{decide(samples_[first + j], unit, effects[j])} << (first + j);
+    for (int j = 0; j < Groups * kGroup && j < count_; ++j) {
+      ones |= Samples{decide(samples_[j], unit, effects[j])} << j;
     }
     return ones;
   }
@@ -164,24 +165,25 @@ class NadeWalk {
   void multiply(const int (&samples)[N], int64_t unit) {
     const int64_t width = width_;
     const float* factor = args_.factors + unit * width;
-    float *inverse_odds[N], *hidden[N];
+    float *state[N], *hidden[N];
     for (int j = 0; j < N; ++j) {
-      inverse_odds[j] = state_ + samples[j] * width;
-      hidden[j] = sigmoid_ + samples[j] * width;
+      state[j] = state_ + place(samples[j], 0);
+      hidden[j] = sigmoid_ + place(samples[j], 0);
     }
     for (int64_t h = 0; h < width; h += kLanes) {
       const Vec change = load(factor + h);
       for (int j = 0; j < N; ++j) {
-        const Vec product = load(inverse_odds[j] + h) * change;
-        store(inverse_odds[j] + h, product);
-        store(hidden[j] + h, sigmoid_of(product));
+        const Vec product = load(state[j]) * change;
+        store(state[j], product);
+        store(hidden[j], sigmoid_of(product));
+        state[j] += kNadeBlock * kLanes, hidden[j] += kNadeBlock * kLanes;
       }
     }
   }
 
   void finish(int64_t k) {
     for (int64_t h = 0; h < width_; h += kLanes) {
-      const Vec state = load(state_ + k * width_ + h);
+      const Vec state = load(state_ + place(k, h));
       store_columns(samples_[k].last, h, hidden_, is_additive(k) ? state : -logarithm(state));
     }
   }
@@ -194,11 +196,11 @@ class NadeWalk {
   }
 
   void check_range(int64_t k, int64_t seen) {
-    const float* inverse_odds = state_ + k * width_;
-    Vec low = load(inverse_odds), high = low;
+    Vec low = load(state_ + place(k, 0)), high = low;
     for (int64_t h = kLanes; h < width_; h += kLanes) {
-      low = smaller(low, load(inverse_odds + h));
-      high = larger(high, load(inverse_odds + h));
+      const Vec inverse_odds = load(state_ + place(k, h));
+      low = smaller(low, inverse_odds);
+      high = larger(high, inverse_odds);
     }
     if (!all_safe(low, high)) go_additive(k, seen);
   }
@@ -213,18 +215,17 @@ class NadeWalk {
     additive_ |= Samples{1} << k;
     for (int64_t h = 0; h < width_; h += kLanes) {
       const Vec a = pre_activation(samples_[k].a, args_.W, samples_[k].x, seen, h, hidden_);
-      store(state_ + k * width_ + h, a);
-      store(sigmoid_ + k * width_ + h, logistic(a));
+      store(state_ + place(k, h), a);
+      store(sigmoid_ + place(k, h), logistic(a));
     }
   }
 
   WAKESLEEP_COLD void absorb_additively(int64_t k, int64_t unit) {
     const float* row = args_.W + unit * hidden_;
-    float* state = state_ + k * width_;
     for (int64_t h = 0; h < width_; h += kLanes) {
-      const Vec a = load(state + h) + load_columns(row, h, hidden_);
-      store(state + h, a);
-      store(sigmoid_ + k * width_ + h, logistic(a));
+      const Vec a = load(state_ + place(k, h)) + load_columns(row, h, hidden_);
+      store(state_ + place(k, h), a);
+      store(sigmoid_ + place(k, h), logistic(a));
     }
   }
 

@@ -16,6 +16,7 @@
 #include "hidden.h"
 #include "kernels.h"
 #include "nade_tile.h"
+#include "nade_walk.h"
 #include "vector.h"
 
 namespace wakesleep {
@@ -75,15 +76,9 @@ class NadeReverse {
   }
 
  private:
-  // A group's place on its way back.
-  struct Walk {
-    Vec state[G * M];  // exp(-a), or a once additive
-    Vec da[G * M];
-    Vec s[G * M];
-    Vec ds[G * M];
-  };
+  using GroupWalk = Walk<M, G>;
 
-  Walk& walks(int64_t k) { return reinterpret_cast<Walk*>(walks_)[k]; }
+  GroupWalk& walks(int64_t k) { return reinterpret_cast<GroupWalk*>(walks_)[k]; }
 
   // The j-th sample of a group, or -1 for a place that is left over.
   int64_t sample(int64_t k, int j) const {
@@ -93,7 +88,7 @@ class NadeReverse {
   }
 
   void start(int64_t k) {
-    Walk& walk = walks(k);
+    GroupWalk& walk = walks(k);
     walk = {};
     additive_[k] = false;
     for (int j = 0; j < G; ++j) {
@@ -112,22 +107,13 @@ class NadeReverse {
   }
 
   void check_range(int64_t k, int64_t seen) {
-    if (!is_safe(walks(k))) go_additive(k, seen);
-  }
-
-  static bool is_safe(const Walk& walk) {
-    Vec low = walk.state[0], high = low;
-    for (int at = 1; at < G * M; ++at) {
-      low = smaller(low, walk.state[at]);
-      high = larger(high, walk.state[at]);
-    }
-    return all_safe(low, high);
+    if (!walks(k).is_safe()) go_additive(k, seen);
   }
 
   // The pre-activations before unit `seen`, found anew.
   WAKESLEEP_COLD void go_additive(int64_t k, int64_t seen) {
     additive_[k] = true;
-    Walk& walk = walks(k);
+    GroupWalk& walk = walks(k);
     for (int j = 0; j < G; ++j) {
       const int64_t n = sample(k, j);
       for (int v = 0; v < M; ++v) walk.state[j * M + v] = n < 0 ? Vec{} : last(n, v);
@@ -192,28 +178,29 @@ class NadeReverse {
   WAKESLEEP_COLD void walk(int64_t k, uint64_t left, int64_t upper) {
     const float* g[G];
     for (int j = 0; j < G; ++j) g[j] = gradient(k, j);
-    Walk walk = walks(k);
+    GroupWalk walk = walks(k);
     const bool changes = left != 0;
     for (RangeLooks looks(left); left;) {
       const int64_t row = highest(left);
-      if (!Additive && looks.due(row) && !is_safe(walk)) {
+      if (!Additive && looks.due(row) && !walk.is_safe()) {
         walks(k) = walk;
         go_additive(k, from_ + upper - 1);
         return walk_on(k, left, upper);
       }
-      segment(g, row + 1, upper, walk.s, walk.ds);
-      cross<Additive>(row, walk, walk.s, walk.ds);
+      walk_segment(tile_, g, row + 1, upper, walk.s, walk.ds);
+      if constexpr (Additive) subtract(from_ + row, walk.state);
+      walk_over<Additive>(tile_, row, walk, walk.s, walk.ds);
       left ^= uint64_t{1} << row;
       upper = row + 1;
     }
-    segment(g, 0, upper, walk.s, walk.ds);
+    walk_segment(tile_, g, 0, upper, walk.s, walk.ds);
     walks(k) = walk;
     if (!Additive && changes) check_range(k, from_);
   }
 
   // Two samples whose ones are their own. What only crossing needs stays in memory.
   WAKESLEEP_COLD void walk_pair(int64_t k) {
-    Walk &first = walks(k), &second = walks(k + 1);
+    GroupWalk &first = walks(k), &second = walks(k + 1);
     const float* const g[] = {gradient(k, 0), gradient(k + 1, 0)};
     const uint64_t in_first = ones(k), in_second = ones(k + 1);
     uint64_t left = in_first | in_second;
@@ -225,13 +212,13 @@ class NadeReverse {
     int64_t upper = rows_;
     for (RangeLooks looks(left); left; left ^= uint64_t{1} << (upper - 1)) {
       const int64_t row = highest(left);
-      if (looks.due(row) && !(is_safe(first) && is_safe(second))) break;
-      segment(g, row + 1, upper, s, ds);
-      if (in_first >> row & 1) cross<false>(row, first, s, ds);
-      if (in_second >> row & 1) cross<false>(row, second, s + M, ds + M);
+      if (looks.due(row) && !(first.is_safe() && second.is_safe())) break;
+      walk_segment(tile_, g, row + 1, upper, s, ds);
+      if (in_first >> row & 1) walk_over<false>(tile_, row, first, s, ds);
+      if (in_second >> row & 1) walk_over<false>(tile_, row, second, s + M, ds + M);
       upper = row + 1;
     }
-    if (!left) segment(g, 0, upper, s, ds);
+    if (!left) walk_segment(tile_, g, 0, upper, s, ds);
     for (int v = 0; v < M; ++v) {
       first.s[v] = s[v], second.s[v] = s[M + v];
       first.ds[v] = ds[v], second.ds[v] = ds[M + v];
@@ -245,74 +232,8 @@ class NadeReverse {
     }
   }
 
-  // When to look at the range of a hidden layer: before the first one of each kTile units but the
-  // topmost, into which it comes safe.
-  class RangeLooks {
-   public:
-    explicit RangeLooks(uint64_t ones) : part_(ones ? highest(ones) / kTile : 0) {}
-
-    bool due(int64_t row) {
-      const bool is = row / kTile != part_;
-      part_ = row / kTile;
-      return is;
-    }
-
-   private:
-    int64_t part_;
-  };
-
-  static int64_t highest(uint64_t bits) { return 63 - __builtin_clzll(bits); }
-
-  // Between two ones of N samples.
-  template <int N>
-  void segment(const float* const (&g)[N], int64_t from, int64_t to, const Vec* s, Vec* ds) {
-    const float* V = tile_.V;  // members would be read again after every store
-    float* dV = tile_.dV;
-    for (int64_t row = to - 1; row >= from; --row) {
-      Vec weight[N];
-#pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) weight[j] = broadcast(g[j][row]);
-#pragma GCC unroll 4
-      for (int v = 0; v < M; ++v) {
-        const Vec down = load(V + row * kColumns + v * kLanes);
-        Vec total = load(dV + row * kColumns + v * kLanes);
-#pragma GCC unroll 8
-        for (int j = 0; j < N; ++j) {
-          ds[j * M + v] += weight[j] * down;
-          total += weight[j] * s[j * M + v];
-        }
-        store(dV + row * kColumns + v * kLanes, total);
-      }
-    }
-  }
-
-  // Back over a one: its row of W stops being part of the hidden layer.
-  template <bool Additive>
-  void cross(int64_t row, Walk& walk, Vec* s, Vec* ds) {
-    float* dW = tile_.dW + row * kColumns;
-    const float* factor = tile_.factors + row * kColumns;
-    if constexpr (Additive) subtract(from_ + row, walk.state);
-#pragma GCC unroll 4
-    for (int v = 0; v < M; ++v) {
-      Vec total = load(dW + v * kLanes);
-#pragma GCC unroll 8
-      for (int at = v; at < G * M; at += M) {
-        walk.da[at] += ds[at] * (s[at] - s[at] * s[at]);
-        ds[at] = Vec{};
-        total += walk.da[at];
-        if constexpr (Additive) {
-          s[at] = logistic(walk.state[at]);
-        } else {
-          walk.state[at] *= load(factor + v * kLanes);
-          s[at] = sigmoid_of(walk.state[at]);
-        }
-      }
-      store(dW + v * kLanes, total);
-    }
-  }
-
   void finish(int64_t k) {
-    Walk& walk = walks(k);
+    GroupWalk& walk = walks(k);
     for (int at = 0; at < G * M; ++at) {
       const int64_t n = sample(k, at / M), v = at % M;
       if (n < 0) continue;
