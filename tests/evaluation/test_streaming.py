@@ -13,7 +13,7 @@ from wakesleep.data import PackedBits
 from wakesleep.errors import DataError, UsageError, WakesleepError
 from wakesleep.evaluation import log_likelihood, workers
 from wakesleep.evaluation.accumulator import Accumulator
-from wakesleep.evaluation.tiles import Tiling, tile_log_weights
+from wakesleep.evaluation.tiles import Tiling, Widths, tile_log_weights
 from wakesleep.models import HelmholtzMachine
 
 X = np.asarray(all_bits(4), np.uint8)
@@ -31,6 +31,13 @@ def test_running_sums_equal_the_direct_estimators(key):
         sums.effective_samples, importance.effective_sample_size(log_weights), rtol=1e-4
     )
     np.testing.assert_allclose(sums.bounds, importance.variational_bound(log_weights), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["sbn/sbn 2-7", "nade/nade 3", "dbn 2-3"])
+def test_a_machines_widths_are_those_of_its_draws(kind, key):
+    machine, x = small_machine(kind), jnp.asarray(X[:1], jnp.float32)
+    latent = [layer.size for layer in machine.draw(key, x, 1).h]
+    assert Widths.of(machine, x) == Widths(max(4, *latent), 4 + 2 * sum(latent))
 
 
 def test_relative_variance_is_the_sample_variance_of_the_mean(key):

@@ -50,8 +50,7 @@ class Widths:
     @classmethod
     def of(cls, model: LatentModel, x: Any) -> "Widths":
         """Those of a model for one example `x`, a tree of arrays `[1, ...]`."""
-        h = eqx.filter_eval_shape(_one_draw, model, x)
-        visible, latent = ([math.prod(leaf.shape) for leaf in jax.tree.leaves(t)] for t in (x, h))
+        visible, latent = _sizes(x), _latent_sizes(model, x)
         return cls(max(*visible, *latent, 1), sum(visible) + 2 * sum(latent))
 
     @property
@@ -60,10 +59,20 @@ class Widths:
         return max(FEWEST_ROWS, min(ROWS, LARGEST_ARRAY // (4 * self.widest)))
 
 
+def _sizes(tree: Any) -> list[int]:
+    return [math.prod(leaf.shape) for leaf in jax.tree.leaves(tree)]
+
+
+def _latent_sizes(model: LatentModel, x: Any) -> list[int]:
+    """A machine knows them; the mere shapes of a draw take longer than evaluating a few rows."""
+    if isinstance(model, HelmholtzMachine):
+        return list(model.latent_sizes)
+    return _sizes(eqx.filter_eval_shape(_one_draw, model, x))
+
+
 @eqx.filter_jit
 def _one_draw(model: LatentModel, x: Any) -> Any:
-    # Never run. It is compiled code so that JAX remembers its shapes: tracing a model anew takes
-    # longer than the evaluation of a few rows.
+    # Never run. It is compiled code so that JAX remembers its shapes.
     return model.draw(jax.random.key(0), x, 1).h
 
 

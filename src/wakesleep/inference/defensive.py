@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float, Key
 
 from wakesleep.inference.neighbourhoods import CENTRES, Neighbourhoods, Starts, search
-from wakesleep.layers import Layer
+from wakesleep.layers import Layer, Preactivations
 from wakesleep.models import HelmholtzMachine
 from wakesleep.models.bit_model import Visible
 from wakesleep.models.helmholtz import Latents
@@ -155,31 +156,65 @@ def _ascend(
     decided: Latents | None,
     key: Key[Array, ""],
 ) -> tuple[Latents, Float[Array, "B K"], Float[Array, "B K"]]:
-    """Latents of all proposals, with their log-probabilities under q and under the broadened q.
-
-    A layer draws x_i = [logit_i > noise_i]. Noise that is divided by `COOLING` draws as logits
-    that are multiplied by it would, and infinite noise makes a unit what was decided before.
-    """
-    drawn = proposals.q + proposals.tempered
-    scale = jnp.where(jnp.arange(drawn) < proposals.q, 1.0, 1 / COOLING)[:, None]
+    """Latents of all proposals, with their log-probabilities under q and under the broadened q."""
     below, h = inputs[:, None, :], []
     log_q = log_tempered = jnp.zeros(())
     for number, (layer, layer_key) in enumerate(
         zip(machine.q, jax.random.split(key, len(machine.q)), strict=True)
     ):
-        noise = layer.emission.noise(layer_key, (len(inputs), drawn, layer.size)) * scale
-        if decided is not None:
-            forced = jnp.where(decided[number] > 0, -jnp.inf, jnp.inf)
-            noise = jnp.concatenate([noise, forced], axis=1)
-        below, scores = _draw_layer(layer, noise, below)
+        given = jnp.zeros((len(inputs), 0, layer.size)) if decided is None else decided[number]
+        draw = _draw_at_once if layer.factorial else _draw_in_turn
+        below, scores = draw(layer, layer_key, layer.preactivations(below), proposals, given)
         h.append(below)
         log_q, log_tempered = log_q + scores[0], log_tempered + scores[1]
     return tuple(h), log_q, log_tempered
 
 
-def _draw_layer(
-    layer: Layer, noise: Float[Array, "B K D"], below: Float[Array, "B _ C"]
-) -> tuple[Float[Array, "B K D"], tuple[Float[Array, "B K"], Float[Array, "B K"]]]:
-    values, logits = layer.draw_units(noise, layer.preactivations(below))
-    emission = layer.emission
+Scored = tuple[Float[Array, "B K D"], tuple[Float[Array, "B K"], Float[Array, "B K"]]]
+"""A layer's values, and their log-probabilities under q and under the broadened q."""
+
+
+def _draw_at_once(
+    layer: Layer,
+    key: Key[Array, ""],
+    pre: Preactivations,
+    proposals: Proposals,
+    decided: Float[Array, "B _ D"],
+) -> Scored:
+    """Units that are independent of each other, drawn and scored in one pass.
+
+    All samples are drawn from q as if they were its own; the few that are not then take their
+    places, which is less work than cutting most of the logits out.
+    """
+    emission, logits = layer.emission, layer.logits(jnp.zeros(layer.size), pre)
+    key_q, key_tempered = jax.random.split(key)
+    batch = (len(decided), proposals.q + proposals.tempered + decided.shape[1])
+    values, log_q = emission.sample(key_q, logits, batch)
+    # What an example's samples share has one row for all of them.
+    apart = logits if logits.shape[1] == 1 else logits[:, proposals.q :]
+    broad = COOLING * (apart if apart.shape[1] == 1 else apart[:, : proposals.tempered])
+    tempered, _ = emission.sample(key_tempered, broad, (len(decided), proposals.tempered))
+    others = jnp.concatenate([tempered, decided], axis=1)
+    values = lax.dynamic_update_slice(values, others, (0, proposals.q, 0))
+    log_q = lax.dynamic_update_slice(log_q, emission.log_prob(others, apart), (0, proposals.q))
+    return values, (log_q, emission.log_prob(values, COOLING * logits))
+
+
+def _draw_in_turn(
+    layer: Layer,
+    key: Key[Array, ""],
+    pre: Preactivations,
+    proposals: Proposals,
+    decided: Float[Array, "B _ D"],
+) -> Scored:
+    """Units drawn one after another, x_i = [logit_i > noise_i].
+
+    Noise that is divided by `COOLING` draws as logits that are multiplied by it would, and infinite
+    noise makes a unit what was decided before.
+    """
+    emission, drawn = layer.emission, proposals.q + proposals.tempered
+    scale = jnp.where(jnp.arange(drawn) < proposals.q, 1.0, 1 / COOLING)[:, None]
+    noise = emission.noise(key, (len(decided), drawn, layer.size)) * scale
+    forced = jnp.where(decided > 0, -jnp.inf, jnp.inf)
+    values, logits = layer.draw_units(jnp.concatenate([noise, forced], axis=1), pre)
     return values, (emission.log_prob(values, logits), emission.log_prob(values, COOLING * logits))

@@ -110,7 +110,8 @@ def checked_rows(model: LatentModel, data: Any) -> Rows:
         if not len(rows):
             raise DataError("data has no rows, but it must have at least one")
     parameters = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
-    if not all(bool(jnp.isfinite(parameter).all()) for parameter in parameters):
+    # By NumPy, which reads them where they are: JAX would be called once for each.
+    if not all(np.isfinite(parameter).all() for parameter in parameters):
         raise WakesleepError(
             "the model cannot be evaluated: some of its parameters are infinite or not a number"
         )
