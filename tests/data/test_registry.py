@@ -47,6 +47,12 @@ def test_digits_are_the_thresholded_originals_in_a_fixed_order():
     assert data.binarisation == "threshold at 8 of 16"
 
 
+def test_digits_are_the_same_where_scikit_learn_keeps_them_elsewhere(monkeypatch):
+    from_file = load_dataset("digits")
+    monkeypatch.setattr("wakesleep.data.digits.find_spec", lambda name: None)
+    np.testing.assert_array_equal(load_dataset("digits").train[:], from_file.train[:])
+
+
 def test_an_unknown_name_lists_the_valid_ones():
     with pytest.raises(UsageError) as caught:
         load_dataset("minst")

@@ -1,5 +1,6 @@
 """Which kernels are in use is asked for, told, and never a silent fallback."""
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -69,3 +70,24 @@ def test_a_library_older_than_the_code(monkeypatch):
     monkeypatch.setattr(native, "_TARGETS", ("a_kernel_of_tomorrow",))
     with pytest.raises(UsageError, match="install wakesleep again"):
         native.status()
+
+
+def test_code_for_other_devices_is_not_traced_where_there_is_a_cpu_alone():
+    def never(x):
+        raise AssertionError("traced")
+
+    step = jax.jit(lambda x: native.on_cpu(lambda x: x + 1, never, x))
+    assert step(jnp.ones(())) == 2
+
+
+def test_with_other_devices_xla_decides_between_the_two(monkeypatch):
+    monkeypatch.setattr(native, "_cpu_alone", lambda: False)
+    traced = []
+
+    def default(x):
+        traced.append(x)
+        return x
+
+    step = jax.jit(lambda x: native.on_cpu(lambda x: x + 1, default, x))
+    assert step(jnp.ones(())) == 2
+    assert traced

@@ -1,6 +1,6 @@
 """An affine map of bits, followed from one vector of bits to another that differs in few places."""
 
-from jax import Array, lax
+from jax import Array
 from jaxtyping import Float
 
 from wakesleep.kernels import native
@@ -19,7 +19,7 @@ def affine_update(
     """
     if not native.serves(outputs, before, after, W):
         return reference(outputs, before, after, W)
-    return lax.platform_dependent(outputs, before, after, W, cpu=_compiled, default=reference)
+    return native.on_cpu(_compiled, reference, outputs, before, after, W)
 
 
 def _compiled(outputs: Array, before: Array, after: Array, W: Array) -> Array:

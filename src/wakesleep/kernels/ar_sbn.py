@@ -41,7 +41,7 @@ def _draw(following: Following, noise: Array, c: Array, S: Array) -> tuple[Array
     if not native.serves(noise, c, S):
         return default(noise, c, S)
     compiled = functools.partial(_compiled, following=following)
-    return lax.platform_dependent(noise, c, S, cpu=compiled, default=default)
+    return native.on_cpu(compiled, default, noise, c, S)
 
 
 def _draw_forward(following, noise, c, S):  # type: ignore[no-untyped-def]

@@ -45,7 +45,7 @@ def logistic_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, 
     def default(source: Array) -> Array:
         return _share_noise(source, shape, among)
 
-    return lax.stop_gradient(lax.platform_dependent(_source(key), cpu=compiled, default=default))
+    return lax.stop_gradient(native.on_cpu(compiled, default, _source(key)))
 
 
 def bernoulli_sample(
@@ -92,7 +92,7 @@ def _log_prob(x: Array, logits: Array) -> Array:
         rows = as_rows(x, batch), as_rows(logits, batch)
         return native.call("bernoulli_log_prob", [batch], *rows)[0]
 
-    return lax.platform_dependent(x, logits, cpu=compiled, default=reference.log_prob)
+    return native.on_cpu(compiled, reference.log_prob, x, logits)
 
 
 def _log_prob_forward(x, logits):  # type: ignore[no-untyped-def]
@@ -121,7 +121,7 @@ def _sample(
         x = (logits > noise).astype(logits.dtype)
         return x, reference.log_prob(x, logits)
 
-    return lax.platform_dependent(source, logits, cpu=compiled, default=default)
+    return native.on_cpu(compiled, default, source, logits)
 
 
 def _sample_forward(batch, among, source, logits):  # type: ignore[no-untyped-def]
@@ -150,4 +150,4 @@ def _gradient(g: Array, x: Array, logits: Array) -> Array:
 
     if not native.serves(g, x, logits):
         return default(g, x, logits)
-    return lax.platform_dependent(g, x, logits, cpu=compiled, default=default)
+    return native.on_cpu(compiled, default, g, x, logits)

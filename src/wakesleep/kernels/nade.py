@@ -106,7 +106,7 @@ def _effects_and_last(x: Array, a: Array, W: Array, V: Array) -> tuple[Array, Ar
         effects, last = native.call("nade_logits", shapes, *rows, W, V)
         return effects, last
 
-    return lax.platform_dependent(x, a, W, V, cpu=compiled, default=nade_reference.effects)
+    return native.on_cpu(compiled, nade_reference.effects, x, a, W, V)
 
 
 def _draw_and_last(following: Following, *operands: Array) -> tuple[Array, Array, Array]:
@@ -125,7 +125,7 @@ def _draw_and_last(following: Following, *operands: Array) -> tuple[Array, Array
         x, logits, last = native.call("nade_sample", shapes, noise, *rows, W, V, groups)
         return x, logits, last
 
-    return lax.platform_dependent(*operands, cpu=compiled, default=default)
+    return native.on_cpu(compiled, default, *operands)
 
 
 def _gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Array, Array, Array]:
@@ -138,4 +138,4 @@ def _gradient(g: Array, x: Array, last: Array, W: Array, V: Array) -> tuple[Arra
         da, dW, dV = native.call("nade_gradient", shapes, g, as_rows(x, g.shape[:-1]), last, W, V)
         return da, dW, dV
 
-    return lax.platform_dependent(g, x, last, W, V, cpu=compiled, default=nade_reference.gradient)
+    return native.on_cpu(compiled, nade_reference.gradient, g, x, last, W, V)

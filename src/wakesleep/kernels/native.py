@@ -3,14 +3,15 @@
 import ctypes
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
+from jax.extend import backend
 
 from wakesleep.errors import UsageError
 
@@ -32,6 +33,8 @@ _TARGETS = (
     "affine_update",
     "optimiser_step",
 )
+
+Result = TypeVar("Result")
 
 
 class Status(NamedTuple):
@@ -110,6 +113,25 @@ def _load(instruction_set: str) -> str:
 def serves(*arrays: Array) -> bool:
     """Whether the native kernels are in use and these arrays are of their type, float32."""
     return status().in_use == "native" and all(array.dtype == jnp.float32 for array in arrays)
+
+
+def on_cpu(
+    compiled: Callable[..., Result], default: Callable[..., Result], *operands: Any
+) -> Result:
+    """What compiled kernels give where XLA compiles for a CPU; elsewhere what pure JAX does.
+
+    Where JAX has nothing but a CPU the second is not even traced: for random bits that takes longer
+    than all else of a step.
+    """
+    if _cpu_alone():
+        return compiled(*operands)
+    result: Result = lax.platform_dependent(*operands, cpu=compiled, default=default)
+    return result
+
+
+@functools.cache
+def _cpu_alone() -> bool:
+    return set(backend.backends()) == {"cpu"}
 
 
 def call(target: str, shapes: Sequence[tuple[int, ...]], *arrays: Array) -> list[Array]:

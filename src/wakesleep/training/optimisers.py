@@ -11,9 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jax import lax
 from jaxtyping import Array, Float, Int
 
+from wakesleep.kernels import native
 from wakesleep.models.base import LatentModel, by_network
 from wakesleep.recipe import Recipe
 from wakesleep.training.one_pass import ADAM, MOMENTUM, OnePass, UpdateRule
@@ -72,9 +72,7 @@ class Optimiser(NamedTuple):
         weight = jnp.maximum(1 - self.average, 1 / (1 + 0.1 * step)) if self.average else None
         operands = Moving(model, average, moving.state), gradients, learning_rate, weight
         if self.native and self.native.serves(*operands[:2]):
-            moved, norms = lax.platform_dependent(
-                *operands, cpu=self._in_one_pass, default=self._by_optax
-            )
+            moved, norms = native.on_cpu(self._in_one_pass, self._by_optax, *operands)
         else:
             moved, norms = self._by_optax(*operands)
         model, average = eqx.combine(moved.model, rest), eqx.combine(moved.average, rest)
