@@ -7,7 +7,7 @@ import pytest
 import wakesleep as ws
 from tests.machines import small_machine
 from tests.oracle import all_bits, all_latents, exact_log_likelihood, exact_posterior
-from wakesleep.data import as_bits
+from wakesleep.data import MaskedBits, as_bits
 from wakesleep.inference import each_row
 from wakesleep.inference.posterior import infer_rows
 
@@ -30,6 +30,19 @@ def test_a_row_s_numbers_are_its_own_in_any_company_and_any_block(key, monkeypat
     backwards = infer_rows(machine, as_bits(X[::-1]), 30, key)
     assert np.array_equal(backwards.means[::-1], whole.means)
     assert np.array_equal(backwards.log_likelihood[::-1], whole.log_likelihood)
+
+
+@pytest.mark.parametrize("text", ["sbn/sbn 2-3", "nade(hidden=3)"])
+def test_a_complete_row_s_numbers_are_its_own_whatever_others_lack(text, key):
+    machine = ws.build(text, features=4, key=key, masked="/" in text)
+    alone = infer_rows(machine, as_bits(X), 30, key)
+    observed = np.ones((len(X), 4))
+    observed[3, 1] = 0
+    some = infer_rows(machine, MaskedBits.pack(X * observed, observed, (1,) * 4), 30, key)
+    complete = np.arange(len(X)) != 3
+    assert np.array_equal(some.log_likelihood[complete], alone.log_likelihood[complete])
+    assert np.array_equal(some.means[complete], alone.means[complete])
+    assert some.log_likelihood[3] > alone.log_likelihood[3]
 
 
 @pytest.mark.parametrize("text", ["nade(hidden=3)", "ar_sbn", "sbn"])

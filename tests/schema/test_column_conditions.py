@@ -57,6 +57,16 @@ def test_levels_ranges_of_an_order_and_missing_cells(schema):
     assert set(allowed_states(both)) == {schema.names.index("age"), schema.names.index("region")}
 
 
+def test_names_and_levels_may_have_signs_of_their_own():
+    table = {"a=b": ["x", "y"] * 20, "which": ["p|q", "p", "q", "r=s"] * 10}
+    made = infer_schema(table)
+    assert shares_of(made, "a=b=x").tolist() == [1, 0]
+    levels = np.array(column(made, "which").levels)
+    assert levels[shares_of(made, "which=p|q") > 0].tolist() == ["p|q"]
+    assert levels[shares_of(made, "which=p|r=s") > 0].tolist() == ["p", "r=s"]
+    assert levels[shares_of(made, {"which": np.array(["p", "q"])}) > 0].tolist() == ["p", "q"]
+
+
 @pytest.mark.parametrize("name", ["age", "height", "income"])
 @pytest.mark.parametrize("ends", [(0.3, 1.2), (-np.inf, 1.0), (25.0, np.inf), (1.61, 1.75)])
 def test_a_share_is_the_frequency_of_draws_in_the_range(schema, name, ends):

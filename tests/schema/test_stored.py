@@ -46,7 +46,7 @@ SIZE = ["columns", 3, "bins"]
 WRONG = [
     (3, "its format must be"),
     ({}, "its format must be"),
-    (changed(["version"], 3), "update wakesleep"),
+    (changed(["version"], 4), "update wakesleep"),
     (changed(["columns"], None), "has no 'columns'"),
     (changed(["columns"], 5), "'columns' must be a list"),
     (changed(["columns"], []), "no column with levels or bins"),

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 
 from wakesleep.errors import DataError
-from wakesleep.schema import Schema, SchemaOptions, infer_schema, read_frame
+from wakesleep.schema import Schema, SchemaOptions, infer_schema, read_frame, within_fit
 from wakesleep.schema.binning import Grid, joined, make_bins
 from wakesleep.schema.normal import inverse_normal, log_normal_mass
+from wakesleep.schema.powers import Power
 from wakesleep.schema.within_fit import fit_within, joined_schema
 
 
@@ -48,10 +49,20 @@ def test_masses_between_two_ends_and_points_in_them_keep_their_digits():
     assert ((half >= low) & (half <= high)).all()
 
 
+def skewed_columns(rows, seed=0, decimals=None):
+    """Both are as far apart as people's incomes are, and one is nearly a multiple of the other."""
+    rng = np.random.default_rng(seed)
+    x = 2 * rng.normal(size=rows)
+    columns = {"x": 20 * np.exp(x), "y": 50 * np.exp(x + 0.1 * rng.normal(size=rows))}
+    return columns if decimals is None else {k: np.round(v, decimals) for k, v in columns.items()}
+
+
 @pytest.mark.parametrize("decimals", [None, 1, 0])
-def test_the_density_of_a_row_integrates_to_one_over_its_bins(decimals):
-    made = placed(two_columns(400, decimals=decimals))
+@pytest.mark.parametrize("columns", [two_columns, skewed_columns])
+def test_the_density_of_a_row_integrates_to_one_over_its_bins(columns, decimals):
+    made = placed(columns(400, decimals=decimals))
     assert made.within is not None
+    assert made.within.is_plain == (columns is two_columns)
     bins = [made.modelled[group].bins for group in made.within.groups]
     k = [min(2, len(one.lower) - 1) for one in bins]
     axes = []
@@ -102,6 +113,23 @@ def test_draws_follow_the_density_and_stay_in_their_bins(schema):
 def _uniform(schema, encoded):
     rows = dataclasses.replace(schema, within=None).decode(encoded.bits, 0)
     return rows["y"].values - 2 * rows["x"].values
+
+
+def test_skewed_columns_are_placed_on_a_scale_of_their_own(monkeypatch):
+    rows, bins = skewed_columns(400), {"x": {"bins": 5}, "y": {"bins": 5}}
+    made = placed(rows, bins)
+    monkeypatch.setattr(within_fit, "best_power", lambda values: Power())
+    plain = placed(rows, bins)
+    assert plain.within is None or plain.within.is_plain
+    assert plain.to_dict()["columns"] == made.to_dict()["columns"]
+    held_out = skewed_columns(500, seed=1)
+    scores = [one.row_measure(one.encode(held_out)).mean() for one in (made, plain)]
+    assert scores[0] > scores[1] + 0.3
+    encoded = made.encode(held_out)
+    drawn = made.decode(encoded.bits, 0, tails=False)
+    assert np.array_equal(made.encode(drawn).codes, encoded.codes)
+    apart = np.log(drawn["y"].values / drawn["x"].values / 2.5)
+    assert np.median(np.abs(apart)) < 0.15
 
 
 def test_what_is_known_stays_and_the_rest_is_placed_beside_it(schema):
@@ -180,6 +208,15 @@ def test_rows_with_gaps_teach_what_complete_rows_would():
     np.testing.assert_allclose(made.centre + made.spread * made.means[0], 0, atol=0.15)
 
 
+def test_scales_are_stored_and_an_earlier_release_refuses_them():
+    made = placed(skewed_columns(300))
+    values = json.loads(json.dumps(made.to_dict()))
+    assert values["version"] == 3
+    encoded = made.encode(skewed_columns(50, seed=4))
+    again = Schema.from_dict(values)
+    np.testing.assert_array_equal(again.row_measure(encoded), made.row_measure(encoded))
+
+
 def test_it_is_stored_with_the_schema_and_strangers_are_refused(schema):
     values = json.loads(json.dumps(schema.to_dict()))
     assert values["version"] == 2
@@ -196,6 +233,10 @@ def test_it_is_stored_with_the_schema_and_strangers_are_refused(schema):
         {"means": [[0.0]]},
         {"log_weights": []},
         {"factors": "none"},
+        {"powers": [[0.0, 1.0, 1.0]]},
+        {"powers": [[0.0, 1.0, 3.0]] * 2},
+        {"powers": [[0.0, 1.0]] * 2, "spread": [1.0]},
+        {"powers": 5},
     ]
     for change in wrong:
         with pytest.raises(DataError, match="where in their bins"):

@@ -132,14 +132,12 @@ def allowing(groups: Sequence[int], allowed: Allowed) -> tuple[Conditions, float
     fixed = np.zeros(starts[-1], bool)
     partial: list[PartialGroup] = []
     log_share = 0.0
-    for group in sorted(allowed):
-        start, size = int(starts[group]), groups[group]
-        shares = _checked_shares(allowed[group], group, size)
+    for group, one in partial_groups(groups, allowed).items():
+        start, size = one.start, one.size
+        shares = np.asarray(allowed[group], np.float64)
         possible = np.flatnonzero(shares)
         if len(possible) > 1:
-            with np.errstate(divide="ignore"):
-                log_shares = jnp.asarray(np.log(shares), jnp.float32)
-            partial.append(PartialGroup(log_shares, start, size))
+            partial.append(one)
             continue
         fixed[start : start + size] = True
         if size > 1 or possible[0]:
@@ -147,6 +145,18 @@ def allowing(groups: Sequence[int], allowed: Allowed) -> tuple[Conditions, float
         log_share += float(np.log(shares[possible[0]]))
     row = Conditions(jnp.asarray(template)[None, None], jnp.asarray(fixed)[None, None])
     return eqx.tree_at(lambda c: c.partial, row, tuple(partial)), log_share
+
+
+def partial_groups(groups: Sequence[int], allowed: Allowed) -> dict[int, PartialGroup]:
+    """The groups of which some states are allowed, or one, by number."""
+    starts = np.cumsum((0, *groups))
+    found = {}
+    for group in sorted(allowed):
+        shares = _checked_shares(allowed[group], group, groups[group])
+        with np.errstate(divide="ignore"):
+            log_shares = jnp.asarray(np.log(shares), jnp.float32)
+        found[group] = PartialGroup(log_shares, int(starts[group]), groups[group])
+    return found
 
 
 def _checked_shares(shares: Any, group: int, size: int) -> npt.NDArray[np.float64]:

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax import lax
 from jaxtyping import Array, Int, Key, PyTree, UInt8, UInt32
 
@@ -25,20 +26,54 @@ from wakesleep.models import BitModel
 ROWS_PER_CALL = 512
 """The one height that is compiled; a call computes only as many of its rows as are real."""
 
+Rows = PackedBits | MaskedBits
+
 OfOne = Callable[[BitModel, Any, Key[Array, ""]], Any]
 """From a model, one example `[1, ...]` and a key to a tree of arrays; hashable, so that it
 compiles once."""
 
 
 def map_rows(
-    of_one: OfOne,
+    of_rows: Callable[[Rows], OfOne],
     model: BitModel,
-    rows: PackedBits | MaskedBits,
+    rows: Rows,
     key: Key[Array, ""],
     progress: Progress | None = None,
 ) -> Any:
-    """What a function makes of every row, in the rows' order: a tree of arrays `[N, ...]`."""
+    """What a function makes of every row, in the rows' order: a tree of arrays `[N, ...]`.
 
+    `of_rows` gives the function for rows that all have gaps, or none.
+    """
+    parts, done, results = _by_gaps(rows), 0, []
+    for _, part in parts:
+        told = None if progress is None else _further(progress, done, len(rows))
+        results.append(_map_alike(of_rows(part), model, part, key, told))
+        done += len(part)
+    order = np.argsort(np.concatenate([numbers for numbers, _ in parts]))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[order], *results)
+
+
+def _by_gaps(rows: Rows) -> list[tuple[npt.NDArray[np.intp], Rows]]:
+    """Rows without gaps as plain bits, those with some, and the numbers of both.
+
+    So a complete row is computed as it would be alone, whatever the others lack.
+    """
+    if not isinstance(rows, MaskedBits):
+        return [(np.arange(len(rows)), rows)]
+    gaps = ~rows.observed[:].all(axis=1)
+    whole, others = np.flatnonzero(~gaps), np.flatnonzero(gaps)
+    parts: list[tuple[npt.NDArray[np.intp], Rows]] = [(whole, rows.bits.take(whole))]
+    parts += [(others, rows.take(others))]
+    return [part for part in parts if len(part[0])]
+
+
+def _further(progress: Progress, before: int, rows: int) -> Progress:
+    return lambda done, _: progress(before + done, rows)
+
+
+def _map_alike(
+    of_one: OfOne, model: BitModel, rows: Rows, key: Key[Array, ""], progress: Progress | None
+) -> Any:
     common, blocks = (of_one, model, key, decoder_of(rows)), Blocks(len(rows), ROWS_PER_CALL)
     pool = pools.current()
     if pool is None:
@@ -65,7 +100,7 @@ class _Rows(NamedTuple):
     real: Int[Array, ""]
 
 
-def _block_of(rows: PackedBits | MaskedBits, block: Block) -> _Rows:
+def _block_of(rows: Rows, block: Block) -> _Rows:
     packed = rows.epoch_rows(block.filled, 0, 0)
     whole = np.concatenate(jax.tree.leaves(packed), axis=1)
     digests = np.array([zlib.crc32(row.tobytes()) for row in whole], np.uint32)

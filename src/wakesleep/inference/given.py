@@ -3,7 +3,8 @@
 Rows are proposed within what is allowed, weighted, and drawn anew in proportion to their weights
 from one large pool. Where the weights are uneven the pool grows, and where it has grown enough
 Metropolis moves make the rows that were drawn more than once differ. Draws are exact, with equal
-weights, where there are no latents and the known groups come first, each but the last in one state.
+weights, where there are no latents and the known groups come first, each but the last in one state;
+an EoNADE reads them first in every ordering.
 """
 
 import functools
@@ -20,8 +21,15 @@ from jaxtyping import Array, Key
 
 from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Block, Blocks, Progress
-from wakesleep.inference.conditions import Allowed, allowing
+from wakesleep.inference.conditions import Allowed, allowing, partial_groups
+from wakesleep.inference.given_orders import OrdersPool
 from wakesleep.inference.moves import Target, move
+from wakesleep.inference.pool_weights import (
+    PLENTY,
+    effective_samples,
+    log_mean,
+    systematic_choice,
+)
 from wakesleep.inference.population import (
     WARM_UP,
     Particles,
@@ -36,13 +44,10 @@ from wakesleep.inference.responsibilities import (
     components_in_turn,
     responsibilities,
 )
-from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
+from wakesleep.models import EoNADE, HelmholtzMachine, LatentModel, Mixture
 
 CHUNKS = (256, 1024)
 """The fewest and the most rows that are drawn from a pool of their own."""
-
-PLENTY = 4
-"""Effective samples in a pool for each row that is drawn: then few are drawn twice."""
 
 FEW = 0.1
 """Effective samples for each row below which the rows should not be believed."""
@@ -82,7 +87,7 @@ def sample_given(
     """Draw rows from p(x | the groups' states are allowed ones).
 
     Args:
-        model: a Helmholtz machine, or a mixture of them.
+        model: a Helmholtz machine, an EoNADE, or a mixture of them.
         allowed: for some groups, by number, how much of each state is allowed: an array of
             shares from 0 to 1, or a mask. A group of one unit has the states 0 and 1.
         count: how many rows.
@@ -97,12 +102,15 @@ def sample_given(
     >>> given.draws.shape, given.draws[:, 2].tolist()
     ((5, 4), [0, 0, 0, 0, 0])
     """
-    if not isinstance(model, HelmholtzMachine | Mixture):
-        raise UsageError("sample_given is for Helmholtz machines and mixtures alone")
+    if not isinstance(model, HelmholtzMachine | EoNADE | Mixture):
+        raise UsageError(
+            "conditions are for Helmholtz machines, EoNADEs and mixtures of them: this model is "
+            f"of the kind {type(model).__name__}"
+        )
     if isinstance(model, HelmholtzMachine) and model.undirected:
         raise UsageError(
-            "sample_given is not for machines with an undirected top: put the conditions into rows "
-            "with missing cells and call impute"
+            "a machine with an undirected top takes no conditions: put them into rows with "
+            "missing cells and impute those"
         )
     for name, value in (("count", count), ("samples", samples)):
         if value < 1:
@@ -115,9 +123,8 @@ def sample_given(
             sample_given, allowed=allowed, count=count, samples=samples, moves=moves
         )
         return _from_components(model, alone, key, progress)
-    conditions, log_share = allowing(model.groups, allowed)
     rows = int(np.clip(1 << (count - 1).bit_length(), *CHUNKS))
-    pool = _Pool(Target(model, conditions), rows, samples)
+    pool, log_share = _pool_of(model, allowed, rows, samples)
 
     def of(block: Block) -> Any:
         return pool.draw(block, jax.random.fold_in(key, block.number), moves)
@@ -127,6 +134,16 @@ def sample_given(
     return GivenSamples(
         drawn["draws"], log_mean + log_share, float(drawn["effective_samples"].mean())
     )
+
+
+def _pool_of(
+    model: HelmholtzMachine | EoNADE, allowed: Allowed, rows: int, samples: int
+) -> "tuple[_Pool | OrdersPool, float]":
+    """How rows are drawn, and the log share that their weights know nothing of."""
+    if isinstance(model, EoNADE):
+        return OrdersPool(model, partial_groups(model.groups, allowed), rows, samples), 0.0
+    conditions, log_share = allowing(model.groups, allowed)
+    return _Pool(Target(model, conditions), rows, samples), log_share
 
 
 def _from_components(
@@ -169,18 +186,18 @@ class _Pool(NamedTuple):
         key_choose, key_rounds, key_move = jax.random.split(key, 3)
         parts = self._weighted(key_rounds)
         log_weights = _log_weights(parts)
-        chosen = _systematic(log_weights, self.rows, key_choose)
+        chosen = systematic_choice(log_weights, self.rows, key_choose)
         particles = jax.tree.map(
             lambda *leaves: np.concatenate(leaves, axis=1)[:, chosen],
             *(part.particles for part in parts),
         )
-        effective = _effective(log_weights) / self.rows
+        effective = effective_samples(log_weights) / self.rows
         if effective < PLENTY and moves:
             particles = _moved(self.target, key_move, jax.tree.map(jnp.asarray, particles), moves)
         height = len(block)
         return {
             "draws": np.asarray(particles.x[0], np.uint8)[:height],
-            "log_probability": np.full(height, _log_mean(log_weights)),
+            "log_probability": np.full(height, log_mean(log_weights)),
             "effective_samples": np.full(height, effective),
         }
 
@@ -193,12 +210,13 @@ class _Pool(NamedTuple):
         target, goal = self.target, PLENTY * self.rows
         part = _fetched(_dreamt(target, jax.random.fold_in(key, 0), self.rows))
         parts, unweighted = [part], 0
-        follow = bool(target.model.q) and _effective(_log_weights(parts)) * self.samples < goal
+        effective = effective_samples(_log_weights(parts))
+        follow = bool(target.model.q) and effective * self.samples < goal
         if follow:
             # The first rounds start from dreams of which few have weight.
             parts, unweighted = [], WARM_UP
         for number in range(1, self.samples + unweighted + follow):
-            if parts and _effective(_log_weights(parts)) >= goal:
+            if parts and effective_samples(_log_weights(parts)) >= goal:
                 break
             round_key = jax.random.fold_in(key, number)
             if follow:
@@ -232,23 +250,3 @@ def _log_weights(parts: list[Weighted]) -> npt.NDArray[np.float64]:
 @eqx.filter_jit
 def _moved(target: Target, key: Key[Array, ""], particles: Particles, sweeps: int) -> Particles:
     return move(target, key, particles, sweeps).particles
-
-
-def _systematic(
-    log_weights: npt.NDArray[np.float64], rows: int, key: Key[Array, ""]
-) -> npt.NDArray[np.intp]:
-    """The numbers of so many particles, evenly spaced by weight, in random order."""
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-    weights = np.exp(log_weights - log_weights.max())
-    cumulative = np.cumsum(weights) / weights.sum()
-    places = np.searchsorted(cumulative, (rng.random() + np.arange(rows)) / rows)
-    return rng.permutation(np.minimum(places, len(log_weights) - 1))
-
-
-def _effective(log_weights: npt.NDArray[np.float64]) -> float:
-    weights = np.exp(log_weights - log_weights.max())
-    return float(weights.sum() ** 2 / np.square(weights).sum())
-
-
-def _log_mean(log_weights: npt.NDArray[np.float64]) -> float:
-    return float(np.logaddexp.reduce(log_weights) - np.log(len(log_weights)))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep import importance
 from wakesleep.data import MaskedBits, PackedBits
-from wakesleep.inference.each_row import map_rows
+from wakesleep.inference.each_row import OfOne, map_rows
 from wakesleep.inference.normaliser import log_normaliser, undirected_top
 from wakesleep.inference.responsibilities import responsibilities
 from wakesleep.models import BitModel, Mixture
@@ -40,8 +40,12 @@ def infer_rows(
     """
     if isinstance(model, Mixture):
         return _infer_mixture(model, bits, samples, key)
-    values, means = map_rows(_Infer(needed_samples(model, bits, samples)), model, bits, key)
-    log_z = log_normaliser(model, key=key, rows=bits).value if undirected_top(model) else 0.0
+
+    def infer(rows: PackedBits | MaskedBits) -> OfOne:
+        return _Infer(needed_samples(model, rows, samples))
+
+    values, means = map_rows(infer, model, bits, key)
+    log_z = log_normaliser(model, key=key).value if undirected_top(model) else 0.0
     return Inferred(values.astype(np.float64) - log_z, means.astype(np.float64))
 
 

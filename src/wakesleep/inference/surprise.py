@@ -71,11 +71,14 @@ def cell_log_probs(
         raise UsageError("cell_log_probs is for Helmholtz machines, mixtures and EoNADEs alone")
     table: Any = checked_rows(model, rows)
     assert isinstance(table, PackedBits | MaskedBits)
-    surprise: OfOne = _Surprise(needed_samples(model, table, samples))
-    if isinstance(model, EoNADE):
-        surprise = _predicted
-    elif undirected_top(model) and not model.latent_sizes:
-        surprise = _scored
+
+    def surprise(part: PackedBits | MaskedBits) -> OfOne:
+        if isinstance(model, EoNADE):
+            return _predicted
+        if undirected_top(model) and not model.latent_sizes:
+            return _scored
+        return _Surprise(needed_samples(model, part, samples))
+
     values = np.asarray(map_rows(surprise, model, table, key, progress), np.float64)
     if isinstance(table, MaskedBits):
         values[table.observed[:] == 0] = np.nan

@@ -169,10 +169,14 @@ class EoNADE(BitModel):
 
         def one(inputs: tuple[Order, Key[Array, ""]]) -> Float[Array, "B D"]:
             order, draw_key = inputs
-            noise = self.visible_emission.noise(draw_key, x.x.shape)
-            return self._walk(_observed_first(order, x.observed), x.x, (x.observed > 0, noise))[0]
+            return self.impute_in_order(draw_key, x, order)
 
         return jnp.moveaxis(lax.map(one, (orders, jax.random.split(key_draws, draws))), 0, 1)
+
+    def impute_in_order(self, key: Key[Array, ""], x: Masked, order: Order) -> Float[Array, "B D"]:
+        """A draw of each row's missing groups in one ordering, but for the observed ones first."""
+        noise = self.visible_emission.noise(key, x.x.shape)
+        return self._walk(_observed_first(order, x.observed), x.x, (x.observed > 0, noise))[0]
 
     def some_orders(self, key: Key[Array, ""], count: int) -> Int[Array, "K G"]:
         """K of the M orderings at random, none twice before all were there."""

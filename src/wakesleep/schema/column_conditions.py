@@ -51,7 +51,7 @@ def parse_given(schema: Schema, given: Given) -> tuple[ColumnCondition, ...]:
 
     A condition with a comma in it stands in quotes: `"city=Paris, Texas",age=30`.
     """
-    words = _by_name(given)
+    words = _by_name(schema, given)
     found = (_condition(schema, name, alternatives) for name, alternatives in words.items())
     return tuple(one for one in found if one is not None)
 
@@ -81,20 +81,21 @@ def decode_given(
     return dataclasses.replace(frame, cells=tuple(ranged.get(one.name, one) for one in frame.cells))
 
 
-def _by_name(given: Given) -> dict[str, tuple[Any, ...]]:
+def _by_name(schema: Schema, given: Given) -> dict[str, tuple[Any, ...]]:
     """Each column's alternatives: texts, numbers, pairs of ends, or None for missing."""
     if isinstance(given, str):
-        return _from_text(given)
+        return _from_text(schema, given)
+    several = (list, set, frozenset, np.ndarray)
     return {
-        str(name): tuple(value) if isinstance(value, list | set | frozenset) else (value,)
+        str(name): tuple(value) if isinstance(value, several) else (value,)
         for name, value in given.items()
     }
 
 
-def _from_text(text: str) -> dict[str, tuple[Any, ...]]:
+def _from_text(schema: Schema, text: str) -> dict[str, tuple[Any, ...]]:
     words: dict[str, tuple[Any, ...]] = {}
     for word in next(csv.reader([text], skipinitialspace=True), []):
-        name, equals, value = (part.strip() for part in word.partition("="))
+        name, equals, value = _name_and_value(schema, word)
         if not (name and equals and value):
             raise UsageError(
                 f"--given {quoted(word)}: write it as COLUMN=VALUE, such as age=30..40, and in "
@@ -104,10 +105,25 @@ def _from_text(text: str) -> dict[str, tuple[Any, ...]]:
             raise UsageError(
                 f"--given has two conditions on {quoted(name)}: join what may be by |, as in a|b"
             )
-        words[name] = tuple(part.strip() for part in value.split("|"))
+        whole = value in _levels(schema, name)
+        words[name] = (value,) if whole else tuple(part.strip() for part in value.split("|"))
     if not words:
         raise UsageError("--given is empty: write conditions such as region=north,age=30..40")
     return words
+
+
+def _name_and_value(schema: Schema, word: str) -> tuple[str, str, str]:
+    """A condition's two sides and what is between; names may have equals signs of their own."""
+    own = (name for name in schema.names if "=" in name and word.startswith(f"{name}="))
+    name = max(own, key=len, default=word.partition("=")[0])
+    rest = word[len(name) :]
+    return name.strip(), rest[:1], rest[1:].strip()
+
+
+def _levels(schema: Schema, name: str) -> tuple[str, ...]:
+    """A column's levels; none where it has none."""
+    found = (one for one in schema.modelled if one.name == name)
+    return next((one.levels for one in found if isinstance(one, LevelColumn)), ())
 
 
 def _condition(schema: Schema, name: str, alternatives: tuple[Any, ...]) -> ColumnCondition | None:
@@ -119,7 +135,7 @@ def _condition(schema: Schema, name: str, alternatives: tuple[Any, ...]) -> Colu
     if not alternatives:
         raise UsageError(f"the condition on column {quoted(name)} allows nothing")
     words = [one for one in alternatives if isinstance(one, str)]
-    known = column.levels if isinstance(column, LevelColumn) else ()
+    known = _levels(schema, name)
     if "not missing" in words and len(alternatives) == 1 and "not missing" not in known:
         if not column.missing_level:
             return None

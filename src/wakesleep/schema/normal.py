@@ -43,3 +43,11 @@ def _lower_tail(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The same interval, mirrored where more of it is above zero."""
     mirrored = low + high > 0
     return np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+
+
+def moments(values: Floats) -> tuple[Floats, Floats]:
+    """Means and deviations of the columns; 1 for a deviation of 0."""
+    # Squares of very large and very small numbers are none; a power of two changes no digit.
+    size = np.ldexp(0.5, np.frexp(np.nanmax(np.abs(values), axis=0))[1])
+    deviation = size * np.nanstd(values / size, axis=0)
+    return size * np.nanmean(values / size, axis=0), np.where(deviation > 0, deviation, 1.0)

@@ -26,6 +26,7 @@ from wakesleep.schema.frame import Storage, quoted
 from wakesleep.schema.independent import IndependentColumns
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.powers import Power, is_power
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.temporal import UNITS
 from wakesleep.schema.typical import TypicalColumns
@@ -33,8 +34,9 @@ from wakesleep.schema.within import ARRAYS as WITHIN_ARRAYS
 from wakesleep.schema.within import Within
 
 FORMAT = "wakesleep-schema"
-VERSION, VERSION_WITHIN = 1, 2
-"""The second says where in their bins numbers are, which an earlier release would not know."""
+VERSION, VERSION_WITHIN, VERSION_POWERS = 1, 2, 3
+"""The second says where in their bins numbers are, the third also on what scales, which an earlier
+release would not know."""
 
 TYPES: dict[str, type[Column]] = {
     "levels": LevelColumn,
@@ -64,7 +66,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     markers = {} if schema.markers is None else {"missing_markers": list(schema.markers)}
     return {
         "format": FORMAT,
-        "version": VERSION_WITHIN if within else VERSION,
+        "version": _version(schema.within),
         **within,
         **typical,
         **markers,
@@ -74,14 +76,21 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     }
 
 
+def _version(within: Within | None) -> int:
+    """The first that knows what is written."""
+    if within is None:
+        return VERSION
+    return VERSION_WITHIN if within.is_plain else VERSION_POWERS
+
+
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     """A schema from plain values; a `DataError` says what is wrong with them."""
     if not isinstance(values, Mapping) or values.get("format") != FORMAT:
         raise DataError(f"{where} is no schema: its format must be {FORMAT!r}")
-    if values.get("version") not in (VERSION, VERSION_WITHIN):
+    if values.get("version") not in (VERSION, VERSION_WITHIN, VERSION_POWERS):
         raise DataError(
             f"{where} has version {values.get('version')!r}, but this release reads versions "
-            f"{VERSION} and {VERSION_WITHIN}: update wakesleep, or make the schema again"
+            f"{VERSION} to {VERSION_POWERS}: update wakesleep, or make the schema again"
         )
     reader = Reader(values, where)
     rows, notes = reader.get("rows", a_count), reader.get("notes", texts)
@@ -140,6 +149,9 @@ def _within(values: Any, schema: Schema, where: str) -> Within:
         groups = tuple(int(group) for group in values["groups"])
         arrays = [np.asarray(values[name], np.float64) for name in WITHIN_ARRAYS]
         columns = [schema.modelled[group] for group in groups]
+        # An earlier release knew no powers.
+        plain = [Power()] * len(groups)
+        powers = tuple(Power(*map(float, one)) for one in values.get("powers", plain))
     except (TypeError, ValueError, KeyError, IndexError):
         raise wrong from None
     count, size = (len(arrays[2]) if arrays[2].ndim else 0), len(groups)
@@ -153,10 +165,12 @@ def _within(values: Any, schema: Schema, where: str) -> Within:
         and [array.shape for array in arrays] == shapes
         and all(np.isfinite(array).all() for array in arrays)
         and (arrays[1] > 0).all()
+        and len(powers) == size
+        and all(map(is_power, powers))
         and (np.diagonal(arrays[4], axis1=1, axis2=2) > 0).all()
     ):
         raise wrong
-    return Within(groups, *arrays)
+    return Within(groups, powers, *arrays)
 
 
 def _column(values: Any, where: str) -> Column:

@@ -7,7 +7,9 @@ bin. Here the numbers of a row are placed one after another, each given those be
     p(x_j | bin_j, x_<j) = ε uniform + (1 - ε) Σ_c r_c N(x_j; m_cj, s_cj) / Σ_c r_c P_c(bin_j),
 
 where m_cj, s_cj are what component c expects of x_j, r_c is its share given the numbers before, and
-P_c(bin) the mass of its Gaussian there. Every factor integrates to one over its bin.
+P_c(bin) the mass of its Gaussian there. Every factor integrates to one over its bin. Skewed columns
+are on a scale of their own (`powers.py`), and N is then the density that a Gaussian there has in
+the column's units.
 """
 
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ import numpy.typing as npt
 
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.normal import inverse_normal, log_normal_density, log_normal_mass
+from wakesleep.schema.powers import Power
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -33,7 +36,8 @@ class Within:
 
     Attributes:
         groups: which of the modelled columns they are, in order.
-        centre: what is subtracted from each column, `[J]`.
+        powers: the scales of the columns.
+        centre: what is subtracted from each column on its scale, `[J]`.
         spread: what it is then divided by, `[J]`.
         log_weights: of the components, `[C]`.
         means: `[C, J]`.
@@ -41,6 +45,7 @@ class Within:
     """
 
     groups: tuple[int, ...]
+    powers: tuple[Power, ...]
     centre: Floats
     spread: Floats
     log_weights: Floats
@@ -116,15 +121,22 @@ class Within:
         a small one they stay near what they were.
         """
         mean = self.means[components]
-        apart = (values - self.centre) / self.spread - mean
+        scaled = [power.to(x) for power, x in zip(self.powers, values.T, strict=True)]
+        apart = (np.stack(scaled, axis=1) - self.centre) / self.spread - mean
         apart = apart + width * np.einsum("nij,nj->ni", self.factors[components], noise)
-        moved: Floats = self.centre + self.spread * (mean + apart / np.sqrt(1 + width**2))
-        return moved
+        moved = self.centre + self.spread * (mean + apart / np.sqrt(1 + width**2))
+        return np.stack([p.back(y) for p, y in zip(self.powers, moved.T, strict=True)], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
-        return {"groups": list(self.groups), **arrays}
+        powers = {} if self.is_plain else {"powers": [list(power) for power in self.powers]}
+        return {"groups": list(self.groups), **powers, **arrays}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are as they are."""
+        return all(power == Power() for power in self.powers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +170,13 @@ class _Walk:
         # What is left of each number once those before it are known, in standard deviations.
         self.residuals = np.zeros((rows, *within.means.shape))
 
+    @property
+    def power(self) -> Power:
+        """The next column's scale."""
+        return self.within.powers[self.j]
+
     def expected(self) -> tuple[Floats, Floats]:
-        """Means `[N, C]` and deviations `[C]` of the next number, in the column's units."""
+        """Means `[N, C]` and deviations `[C]` of the next number, on its scale."""
         j, within = self.j, self.within
         factors = within.factors[:, j, :]
         shift = np.einsum("nci,ci->nc", self.residuals[:, :, :j], factors[:, :j])
@@ -168,12 +185,9 @@ class _Walk:
 
     def log_ratio(self, cell: _Core, x: Floats) -> Floats:
         """log p(x | bin, numbers before) less that of the uniform one, `[N]`."""
-        mean, deviation = self.expected()
         inside = np.where(cell.holds(x), x, cell.low)
-        at = self.log_shares + _log_density(inside[:, None], mean, deviation, cell.step)
-        mass = self.log_shares + log_normal_mass(
-            (cell.low[:, None] - mean) / deviation, (cell.high[:, None] - mean) / deviation
-        )
+        at = self.log_shares + self._log_density(inside, cell.step)
+        mass = self.log_shares + log_normal_mass(*self._standard(cell.low, cell.high))
         width = np.where(cell.high > cell.low, cell.high - cell.low, 1.0)
         gained = np.logaddexp.reduce(at, axis=1) - np.logaddexp.reduce(mass, axis=1) + np.log(width)
         return np.logaddexp(np.log(UNIFORM), np.log1p(-UNIFORM) + gained)
@@ -192,32 +206,37 @@ class _Walk:
     def _inside(self, cell: _Core, which: Floats, place: Floats) -> Floats:
         """By two numbers from 0 to 1: for the component, and for the place within its part."""
         mean, deviation = self.expected()
-        low, high = ((end[:, None] - mean) / deviation for end in (cell.low, cell.high))
+        low, high = self._standard(cell.low, cell.high)
         mass = self.log_shares + log_normal_mass(low, high)
         reached = np.exp(mass - np.logaddexp.reduce(mass, axis=1, keepdims=True)).cumsum(axis=1)
         chosen = np.minimum((reached < which[:, None]).sum(axis=1), reached.shape[1] - 1)
         rows = np.arange(len(reached))
         inside = inverse_normal(low[rows, chosen], high[rows, chosen], place)
-        return np.clip(mean[rows, chosen] + deviation[chosen] * inside, cell.low, cell.high)
+        placed = self.power.back(mean[rows, chosen] + deviation[chosen] * inside)
+        return np.clip(placed, cell.low, cell.high)
+
+    def _standard(self, *x: Floats) -> list[Floats]:
+        """Numbers `[N]` by how far each component expects them elsewhere, `[N, C]` each."""
+        mean, deviation = self.expected()
+        return [(self.power.to(each)[:, None] - mean) / deviation for each in x]
+
+    def _log_density(self, x: Floats, step: float) -> Floats:
+        """Of each component, `[N, C]`; on a grid the average over a step.
+
+        No narrow Gaussian can exceed that.
+        """
+        if step:
+            return log_normal_mass(*self._standard(x - step / 2, x + step / 2)) - np.log(step)
+        density = log_normal_density(self._standard(x)[0]) - np.log(self.expected()[1])
+        return density + self.power.log_slope(x)[:, None]
 
     def go_on(self, bins: Bins, x: Floats) -> None:
         """Take a column's numbers as known; a missing one is as expected."""
-        mean, deviation = self.expected()
         seen = ~np.isnan(x)
-        z = (np.where(seen, x, 0.0)[:, None] - mean) / deviation
-        self.residuals[:, :, self.j] = np.where(seen[:, None], z, 0.0)
-        log_density = _log_density(np.where(seen, x, 0.0)[:, None], mean, deviation, bins.step)
+        there = np.where(seen, x, 0.0)
+        self.residuals[:, :, self.j] = np.where(seen[:, None], self._standard(there)[0], 0.0)
+        log_density = self._log_density(there, bins.step)
         self.log_shares = self.log_shares + np.where(seen[:, None], log_density, 0.0)
         # Only their differences count.
         self.log_shares -= self.log_shares.max(axis=1, keepdims=True)
         self.j += 1
-
-
-def _log_density(x: Floats, mean: Floats, deviation: Floats, step: float) -> Floats:
-    """Of Gaussians; on a grid the average over a step, which no narrow one can exceed."""
-    if not step:
-        return log_normal_density((x - mean) / deviation) - np.log(deviation)
-    half = step / 2
-    return log_normal_mass((x - half - mean) / deviation, (x + half - mean) / deviation) - np.log(
-        step
-    )

@@ -14,7 +14,9 @@ from wakesleep.schema.bins import Bins
 from wakesleep.schema.encoded import Encoded
 from wakesleep.schema.frame import Frame
 from wakesleep.schema.latent_classes import LatentClasses, Search
+from wakesleep.schema.normal import moments
 from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.powers import Power, best_power
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.within import Floats, Within
 
@@ -134,18 +136,14 @@ def fit_within(
     if len(taught) < FEWEST_ROWS:
         return None
     rows = _Numbers(tuple(groups), bins, encoded.codes[taught][:, groups], values[taught])
+    powers = tuple(best_power(column) for column in rows.values.T)
     if len(components) == 1:
-        return rows.fit(components[0])
-    best, best_gain = 0, 0.0
-    for count in components:
-        gain = sum(
-            float(rows.take(held).gain(rows.take(~held).fit(count)).sum())
-            for held in _folds(len(taught))
-        )
-        if gain <= best_gain:
-            break
-        best, best_gain = count, gain
-    return rows.fit(best) if best else None
+        return rows.fit(components[0], powers)
+    # Where no column wants a power they are the same, and tried once.
+    options = dict.fromkeys(((Power(),) * len(groups), powers))
+    tried = [(*rows.best_count(components, each), each) for each in options]
+    _, best, scales = max(tried, key=lambda one: one[0])
+    return rows.fit(best, scales) if best else None
 
 
 def _teaching(values: Floats) -> npt.NDArray[np.intp]:
@@ -188,13 +186,29 @@ class _Numbers:
         """Each row's nats over numbers that are uniform in their bins, `[N]`."""
         return within.log_ratio(self.codes, self.values, self.bins)
 
-    def fit(self, components: int) -> Within:
+    def best_count(
+        self, components: tuple[int, ...], powers: tuple[Power, ...]
+    ) -> tuple[float, int]:
+        """What numbers that were held out gain in all, and with how many Gaussians; 0 for none."""
+        best_gain, best = 0.0, 0
+        for count in components:
+            gain = sum(
+                float(self.take(held).gain(self.take(~held).fit(count, powers)).sum())
+                for held in _folds(len(self.values))
+            )
+            if gain <= best_gain:
+                break
+            best_gain, best = gain, count
+        return best_gain, best
+
+    def fit(self, components: int, powers: tuple[Power, ...]) -> Within:
         """EM from the nearest of some rows, covariances pulled towards their common one."""
         rng = np.random.default_rng(SEED)
         steps = np.array([bins.step for bins in self.bins])
         # On a grid a value stands for all that is rounded to it.
         values = self.values + rng.uniform(-0.5, 0.5, self.values.shape) * steps
-        centre, spread = _moments(values)
+        values = np.stack([p.to(x) for p, x in zip(powers, values.T, strict=True)], axis=1)
+        centre, spread = moments(values)
         z = (values - centre) / spread
         gaps = np.isnan(z)
         z[gaps] = rng.normal(size=int(gaps.sum()))
@@ -203,15 +217,7 @@ class _Numbers:
         for _ in range(REFILLS if gaps.any() else 0):
             z = _refilled(z, gaps, (log_weights, means, factors), rng)
             log_weights, means, factors, shares = _settled(z, shares)
-        return Within(self.groups, centre, spread, log_weights, means, factors)
-
-
-def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Means and deviations of the columns; 1 for a deviation of 0."""
-    # Squares of very large and very small numbers are none; a power of two changes no digit.
-    size = np.ldexp(0.5, np.frexp(np.nanmax(np.abs(values), axis=0))[1])
-    deviation = size * np.nanstd(values / size, axis=0)
-    return size * np.nanmean(values / size, axis=0), np.where(deviation > 0, deviation, 1.0)
+        return Within(self.groups, powers, centre, spread, log_weights, means, factors)
 
 
 def _settled(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
