@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.tables.record import Store
 from wakesleep.atomic import write_atomically
+from wakesleep.reproduce.experiments import load_experiment
 
 HEAD = """\
 # The arena: exact circuits, and us
@@ -37,7 +38,9 @@ def write_page(store: Store, docs: Path) -> None:
 
 
 def page(lines: list[Mapping[str, Any]]) -> str:
-    """The text."""
+    """The text: set after set as they stand in the results, ours first."""
+    sets = [row.name for row in load_experiment("debd").rows]
+    lines = sorted(lines, key=lambda line: (sets.index(line["table"]), line["method"] != "ours"))
     answered = [line for line in lines if "values" in line]
     samples = [line["values"]["samples"] for line in answered if "samples" in line["values"]]
     rows = [line["values"]["rows"] for line in answered]
@@ -72,9 +75,9 @@ def _sides(values: Mapping[str, Any], name: str) -> str:
     """One number, or where they differ both sides of it."""
     lower, upper = values[name], values.get(f"{name}, upper")
     digits = 4 if name == "conditional" else 2
-    if upper is None or abs(upper - lower) < 1e-3:
+    if upper is None or upper == lower:
         return f"{lower:.{digits}f}"
-    return f"{lower:.{digits}f} to {upper:.{digits}f}"
+    return f"{lower:.3f} to {upper:.3f}"
 
 
 def _joined(cells: list[str]) -> str:

@@ -76,13 +76,15 @@ def test_the_page_has_both_sides_where_they_differ(tmp_path):
     values = ask(Scorer(listed, lambda codes: listed(codes) + 0.25), Questions.of(EVERY))
     line = {"part": "arena", "table": "nltcs", "split": 0, "method": "ours", "commit": "c0ffee"}
     store = Store(tmp_path / "measured.jsonl")
+    store.add({**line, "method": "Chow-Liu tree", "values": values})
     store.add({**line, "values": {**values, "samples": 1000}})
     store.add({**line, "method": "SPFlow", "not_asked": "spflow is not installed"})
     write_page(store, tmp_path)
     text = (tmp_path / "benchmarks-arena.md").read_text(encoding="utf-8")
     assert text == page(store.rows())
     mean = LOG_P.mean()
-    assert f"{mean:.2f} to {mean + 0.25:.2f}" in text
+    assert f"{mean:.3f} to {mean + 0.25:.3f}" in text
     assert f"| {values['conditional']:.4f} |" in text
+    assert text.index("| nltcs | ours |") < text.index("| nltcs | Chow-Liu tree |")
     assert "spflow is not installed" in text
     assert "mean over 16 test rows" in text
