@@ -87,4 +87,6 @@ def test_the_page_has_both_sides_where_they_differ(tmp_path):
     assert f"| {values['conditional']:.4f} |" in text
     assert text.index("| nltcs | ours |") < text.index("| nltcs | Chow-Liu tree |")
     assert "spflow is not installed" in text
+    assert "- bbc, ours: not measured." in text
+    assert "- nltcs, ours: not measured." not in text
     assert "mean over 16 test rows" in text
