@@ -16,8 +16,9 @@ Made by `python -m benchmarks.arena` from `results/benchmarks/arena/measured.jso
 default is on the DEBD sets stands in [the results](results.md); this page has what circuits are
 liked for: they are exact, and they answer questions about some of the columns as easily as about
 all of them. Ours is the model that `wakesleep reproduce debd` trained, beside a Chow-Liu tree and
-SPFlow's LearnSPN, both learned on the same training rows. LearnSPN is as it comes but for the G-test
-of its paper and smoothed leaves: without them it fails on columns that are constant in a cluster.
+SPFlow's LearnSPN, both learned on the same training rows. LearnSPN is as it comes but for the
+G-test of its paper and smoothed leaves: without them it fails on columns that are constant in a
+cluster.
 
 - **Log-likelihood**: mean over {rows} test rows, evenly spaced, in nats; higher is better. Where
   ours is not exact there are two numbers: from below (`log_likelihood`, K = {samples:,}, low on
