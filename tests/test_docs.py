@@ -75,6 +75,7 @@ def run_folder():
 GIVEN = {
     "docs/running.md": run_folder,
     "docs/howto/sklearn.md": sklearn_names,
+    "docs/howto/evaluate.md": dict,
     "docs/howto/missing.md": missing_names,
     "docs/howto/mixtures.md": mixture_names,
     "docs/tables.md": table_names,
