@@ -36,7 +36,8 @@ class ImputeTable:
         """Read, impute, write and tell."""
         from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.runs.new_rows import read_new_rows
-        from wakesleep.schema import is_table_file
+        from wakesleep.schema import is_table_file, typed
+        from wakesleep.schema.columnar_files import EXTENSIONS as COLUMNAR
 
         if self.file is None or self.out is None:
             raise UsageError("a table needs the FILE with its gaps, and --out for the imputed one")
@@ -45,7 +46,9 @@ class ImputeTable:
         new = read_new_rows(run, self.file, unseen=self.unseen)
         with EvaluationProgress("imputing", quiet=self.quiet or self.as_json) as progress:
             table, imputed = imputation.of(run.machine, new, progress)
-        write_result(table, self.out)
+        columnar = self.out.suffix.lower() in COLUMNAR
+        # Cells of a text file keep their spelling; where columns have types, numbers are numbers.
+        write_result(typed(table, new.schema) if columnar and new.schema else table, self.out)
         self._tell(new, int(imputed.unreliable.sum()))
         return 0
 
