@@ -62,3 +62,31 @@ def test_a_text_file_s_numbers_and_dates_are_such_in_a_file_with_types(trained, 
     assert imputed["children"].tolist() == table["children"].tolist()
     assert pd.to_datetime(imputed["seen"]).tolist() == table["seen"].tolist()
     assert not isinstance(imputed["seen"][0], str)
+
+
+def test_several_draws_stand_below_each_other_and_are_counted(trained, new_file, tmp_path, capsys):
+    table, out = pd.read_csv(new_file), tmp_path / "draws.csv"
+    words = ["impute", str(trained), str(new_file), "--out", str(out), "--quiet", "--draws", "3"]
+    assert main(words) == 2
+    assert "--draws goes with --how draw" in capsys.readouterr().err
+    assert main([*words, "--how", "draw", "--samples", "20", "--moves", "0"]) == 0
+    assert "wrote 90 rows" in capsys.readouterr().out
+    drawn = pd.read_csv(out)
+    assert list(drawn.columns) == ["draw", *table.columns]
+    each = [part.drop(columns="draw").reset_index(drop=True) for _, part in drawn.groupby("draw")]
+    for part in each:
+        assert part.where(table.notna()).equals(table)
+        assert part.notna().all().all()
+    assert not each[0].equals(each[1])
+
+
+def test_a_file_may_have_an_encoding_of_its_own(trained, new_file, tmp_path, capsys):
+    table = pd.read_csv(new_file)
+    table["note"] = "schön"
+    table.to_csv(new_file, index=False, encoding="latin-1")
+    words = ["score", str(trained), str(new_file), "--odd-cells", "0", "--samples", "5"]
+    words += ["--out", str(tmp_path / "scores.csv")]
+    assert main(words) == 2
+    assert "--encoding latin-1" in capsys.readouterr().err
+    assert main([*words, "--encoding", "latin-1"]) == 0
+    assert "column 'note' is unknown" in capsys.readouterr().err
