@@ -241,3 +241,16 @@ def test_it_is_stored_with_the_schema_and_strangers_are_refused(schema):
     for change in wrong:
         with pytest.raises(DataError, match="where in their bins"):
             Schema.from_dict(values | {"within": values["within"] | change})
+
+
+def test_numbers_near_a_bound_stay_in_their_bins():
+    # The bound between the two least bins is smaller than what the Gaussian can tell from them.
+    rng = np.random.default_rng(0)
+    tiny = np.array([-1.4e-45, -5.9e-150, 0.0, 4e-175, 6e-5, 200.0])
+    numbers = np.concatenate([np.repeat(tiny, 4), rng.uniform(2e5, 9e5, 26)])
+    table = {"x": numbers, "y": numbers + rng.normal(0, 1e5, 50)}
+    made = placed(table)
+    assert made.within is not None
+    encoded = made.encode(table)
+    for seed in range(5):
+        assert np.array_equal(made.encode(made.decode(encoded.bits, seed)).codes, encoded.codes)
