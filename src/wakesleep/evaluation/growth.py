@@ -62,7 +62,7 @@ def gain_to_come(gains: Values, pareto_k: Values) -> Values:
 
 
 def _log_sums(values: Values) -> Values:
-    """log Σ exp over the last axis; SciPy's, made for any kind of array, takes ten times as long."""
+    """log Σ exp over the last axis; SciPy's, which takes any kind of array, is ten times slower."""
     largest = values.max(axis=-1)
     sums: Values = largest + np.log(np.exp(values - largest[..., None]).sum(axis=-1))
     return sums
