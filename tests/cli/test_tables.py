@@ -8,44 +8,9 @@ import pandas as pd
 import pytest
 
 import wakesleep as ws
+from tests.cli.surveys import COLOURS, MODEL
 from wakesleep.cli import main
 from wakesleep.storage import read_header
-
-MODEL = ["--model", "sbn/sbn 3", "--batch-size", "20", "--quiet"]
-COLOURS = {"red", "green", "blue"}
-
-
-def survey(rows=120, seed=0):
-    rng = np.random.default_rng(seed)
-    kind = rng.random(rows) < 0.5
-    table = pd.DataFrame(
-        {
-            "person": [f"p{number:04d}" for number in range(rows)],
-            "answer": np.where(kind ^ (rng.random(rows) < 0.1), "yes", "no"),
-            "colour": np.where(kind, "red", rng.choice(["green", "blue"], rows)),
-            "children": rng.poisson(np.where(kind, 1, 4)),
-            "height": (rng.normal(size=rows) * 0.1 + np.where(kind, 1.6, 1.8)).round(2),
-            "seen": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 90, rows), "D"),
-        }
-    )
-    table.loc[rng.random(rows) < 0.15, "colour"] = None
-    table.loc[rng.random(rows) < 0.15, "height"] = np.nan
-    return table
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("survey")
-    survey().to_csv(folder / "survey.csv", sep=";", index=False)
-    words = ["train", str(folder / "survey.csv"), "--out", str(folder / "run"), "--epochs", "300"]
-    assert main([*words, *MODEL]) == 0
-    return folder / "run"
-
-
-@pytest.fixture
-def new_file(tmp_path):
-    survey(30, seed=1).to_csv(tmp_path / "new.csv", index=False)
-    return tmp_path / "new.csv"
 
 
 def test_the_schema_is_shown_and_travels_with_the_model(trained, tmp_path, capsys):
@@ -159,33 +124,6 @@ def test_samples_are_rows_of_the_table(trained, tmp_path, capsys):
     assert heights[True] < heights[False] - 0.05
 
 
-@pytest.mark.parametrize("how", ["probable", "draw"])
-def test_gaps_are_imputed_and_nothing_else(trained, new_file, tmp_path, how, capsys):
-    table = pd.read_csv(new_file)
-    out = tmp_path / "imputed.csv"
-    words = ["impute", str(trained), str(new_file), "--out", str(out), "--how", how, "--quiet"]
-    assert main([*words, "--samples", "50", "--moves", "2"]) == 0
-    assert f"imputed {table.isna().sum().sum()} missing cells" in capsys.readouterr().out
-    imputed = pd.read_csv(out)
-    assert list(imputed.columns) == list(table.columns)
-    known = table.notna()
-    assert imputed.where(known).equals(table)
-    assert not imputed.isna().any().any()
-    assert set(imputed["colour"]) <= COLOURS
-    assert imputed["height"].between(1, 2.5).all()
-
-
-def test_a_column_that_is_not_there_is_imputed(trained, new_file, tmp_path):
-    table = pd.read_csv(new_file).drop(columns="answer")
-    table.to_csv(new_file, index=False)
-    out = tmp_path / "imputed.parquet"
-    words = ["impute", str(trained), str(new_file), "--out", str(out), "--quiet"]
-    assert main([*words, "--samples", "20", "--moves", "0"]) == 0
-    imputed = pd.read_parquet(out)
-    assert list(imputed.columns) == [*table.columns, "answer"]
-    assert set(imputed["answer"]) <= {"yes", "no"}
-
-
 def test_samples_fulfil_conditions(trained, tmp_path, capsys):
     out = tmp_path / "given.csv"
     given = "colour=green|blue,children=2..5,height=1.75..,seen=2020-02-01..2020-02-29"
@@ -205,24 +143,6 @@ def test_samples_fulfil_conditions(trained, tmp_path, capsys):
     wrong = ["sample", str(trained), "--given", "color=red", "--out", str(tmp_path / "x.csv")]
     assert main(wrong) == 2
     assert "no column 'color'; did you mean 'colour'?" in capsys.readouterr().err
-
-
-def test_certainty_stands_beside_imputed_cells(trained, new_file, tmp_path):
-    table, out = pd.read_csv(new_file), tmp_path / "imputed.csv"
-    words = ["impute", str(trained), str(new_file), "--out", str(out), "--beside", "--quiet"]
-    assert main(words) == 0
-    imputed = pd.read_csv(out)
-    names = [name for name in imputed.columns if "." not in name]
-    assert names == list(table.columns)
-    assert set(imputed.columns) - set(names) == {"colour.probability", "height.low", "height.high"}
-    gaps = table["height"].isna()
-    assert imputed["height.low"].notna().equals(gaps)
-    inside = imputed[gaps]
-    assert (inside["height.low"] <= inside["height"]).all()
-    assert (inside["height"] <= inside["height.high"]).all()
-    chances = imputed["colour.probability"]
-    assert chances.notna().equals(table["colour"].isna())
-    assert chances.dropna().between(1 / 3 - 1e-4, 1).all()
 
 
 def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):

@@ -57,6 +57,16 @@ def test_levels_ranges_of_an_order_and_missing_cells(schema):
     assert set(allowed_states(both)) == {schema.names.index("age"), schema.names.index("region")}
 
 
+def test_a_day_is_one_of_the_column_s_own_offset():
+    texts = [f"2021-03-{i % 28 + 1:02d}T{i % 24:02d}:00:00+02:00" for i in range(60)]
+    made = infer_schema({"when": texts})
+    (day,) = parse_given(made, "when=2021-03-05")
+    first = np.datetime64("2021-03-04T22", "h").astype(float)
+    assert day.ranges == (Range(first, first + 23),)
+    (same,) = parse_given(made, "when=2021-03-04T22:00:00Z..2021-03-05T23:00:00+02:00")
+    assert same.ranges == day.ranges
+
+
 def test_names_and_levels_may_have_signs_of_their_own():
     table = {"a=b": ["x", "y"] * 20, "which": ["p|q", "p", "q", "r=s"] * 10}
     made = infer_schema(table)

@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
+import pandas as pd
 import pytest
 
 import wakesleep as ws
@@ -147,6 +148,19 @@ def test_groups_and_missing_cells_are_taken(bars):
     model = ws.fit(data, minutes=TINY).model
     assert isinstance(model, HelmholtzMachine | ws.Mixture)
     assert model.groups == (3, 1)
+
+
+def test_a_frame_or_a_file_is_a_data_set(tmp_path):
+    frame = pd.DataFrame({"answer": ["yes", "no"] * 30, "colour": ["red", "green", "blue"] * 20})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    recipe = ws.Recipe(epochs=1, batch_size=20)
+    known = ws.fit("sbn/sbn 2", ws.load_dataset(frame), recipe).history[-1].valid_ll
+    for table in (frame, tmp_path / "survey.csv", str(tmp_path / "survey.csv")):
+        assert ws.fit("sbn/sbn 2", table, recipe).history[-1].valid_ll == known
+    assert ws.fit(frame, minutes=TINY).table_model.schema.names == ("answer", "colour")
+    wrong = frame.assign(answer=[*range(59), "x"])
+    with pytest.raises(UsageError, match=r"use columns=\{'answer': 'categorical'\}"):
+        ws.load_dataset(wrong, split=None)
 
 
 def test_what_does_not_go_together_is_refused(bars):

@@ -47,6 +47,8 @@ class Impute:
     NAME.high behind imputed numbers, between which nine of ten draws lie."""
     unseen: Literal["error", "missing"] = "error"
     """For a table: refuse levels that training never saw, or take such cells for missing."""
+    encoding: str | None = None
+    """Of the characters of a text file; that of the run's own unless given."""
     picture: Path | None = None
     """A .png of the rows as images: what was given, then its imputations."""
     hide: Literal["lower", "upper", "left", "right"] = "lower"
@@ -55,8 +57,9 @@ class Impute:
     """The most rows in the picture, and the images taken where there is no FILE."""
     samples: Count = 500
     """The most imputations weighted for each row."""
-    draws: Count = 10
-    """Imputations kept for each row."""
+    draws: Annotated[int | None, Whole(least=1)] = None
+    """Imputations kept for each row: of bits 10 unless given. Of a table 1; with --how draw and
+    more, all rows are written so many times, with a column `draw` in front."""
     moves: Annotated[int, Whole()] = 20
     """Sweeps of Metropolis moves for rows with few effective samples; 0 for none."""
     enough: Annotated[float, Number()] = 10
@@ -94,7 +97,7 @@ class Impute:
                 *table,
                 self.samples,
                 key=jax.random.key(self.seed),
-                draws=self.draws,
+                draws=10 if self.draws is None else self.draws,
                 moves=self.moves,
                 enough=self.enough,
                 progress=progress,
@@ -110,10 +113,12 @@ class Impute:
         from wakesleep.cli.impute_table import ImputeTable
         from wakesleep.runs.table_imputation import TableImputation
 
-        how = TableImputation(
-            self.how, self.samples, self.moves, self.enough, self.seed, self.beside
-        )
-        table = ImputeTable(self.file, self.out, self.unseen, self.quiet, self.json)
+        if self.picture:
+            raise UsageError("--picture is for bits that are images: give --out for a table")
+        words = (self.how, self.samples, self.moves, self.enough, self.seed, self.beside)
+        how = TableImputation(*words, draws=1 if self.draws is None else self.draws)
+        reading = (self.unseen, self.encoding)
+        table = ImputeTable(self.file, self.out, *reading, self.quiet, self.json)
         return table.run(run, how)
 
     def _table(self, data: "Dataset | None") -> "PartialTable":

@@ -22,6 +22,7 @@ class ImputeTable:
         file: the table.
         out: where to write it.
         unseen: what unknown levels are.
+        encoding: of the file's characters; None for that of the run's own.
         quiet: no progress.
         as_json: whether to print an object in place of sentences.
     """
@@ -29,6 +30,7 @@ class ImputeTable:
     file: Path | None
     out: Path | None
     unseen: str
+    encoding: str | None
     quiet: bool
     as_json: bool
 
@@ -36,20 +38,23 @@ class ImputeTable:
         """Read, impute, write and tell."""
         from wakesleep.cli.progress_bars import EvaluationProgress
         from wakesleep.runs.new_rows import read_new_rows
-        from wakesleep.schema import is_table_file
+        from wakesleep.schema import is_table_file, typed
+        from wakesleep.schema.columnar_files import EXTENSIONS as COLUMNAR
 
         if self.file is None or self.out is None:
             raise UsageError("a table needs the FILE with its gaps, and --out for the imputed one")
         if not is_table_file(self.out):
             raise UsageError(f"--out must be a table such as imputed.csv, not '{self.out.name}'")
-        new = read_new_rows(run, self.file, unseen=self.unseen)
+        new = read_new_rows(run, self.file, unseen=self.unseen, encoding=self.encoding)
         with EvaluationProgress("imputing", quiet=self.quiet or self.as_json) as progress:
             table, imputed = imputation.of(run.machine, new, progress)
-        write_result(table, self.out)
-        self._tell(new, int(imputed.unreliable.sum()))
+        columnar = self.out.suffix.lower() in COLUMNAR
+        # Cells of a text file keep their spelling; where columns have types, numbers are numbers.
+        write_result(typed(table, new.schema) if columnar and new.schema else table, self.out)
+        self._tell(new, len(table), int(imputed.unreliable.sum()))
         return 0
 
-    def _tell(self, new: "NewRows", unreliable: int) -> None:
+    def _tell(self, new: "NewRows", written: int, unreliable: int) -> None:
         assert new.encoded is not None
         gaps = ~new.encoded.observed
         summary: dict[str, Any] = {
@@ -66,7 +71,7 @@ class ImputeTable:
         say_notes(new.notes)
         print(
             f"imputed {summary['missing_cells']} missing cells in {summary['imputed_rows']} of "
-            f"{summary['rows']} rows; wrote {summary['rows']} rows to {self.out}"
+            f"{summary['rows']} rows; wrote {written} rows to {self.out}"
         )
         if unreliable:
             print(f"{unreliable} rows should not be believed: few effective samples")

@@ -56,6 +56,8 @@ class NewRowsOptions:
     unseen: Literal["error", "missing"] = "error"
     """Levels that training never saw, where there is none for others: refuse the file, or take
     the cells for missing."""
+    encoding: str | None = None
+    """Of the characters of a text file; that of the run's own unless given."""
     data: DataFile = None
     overwrite: Overwrite = False
     quiet: bool = False
@@ -70,4 +72,4 @@ class NewRowsOptions:
 
         check_new(out, overwrite=self.overwrite)
         run = load_run(self.run_folder, self.data)
-        return run, read_new_rows(run, self.file, unseen=self.unseen)
+        return run, read_new_rows(run, self.file, unseen=self.unseen, encoding=self.encoding)

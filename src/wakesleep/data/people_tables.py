@@ -17,6 +17,7 @@ from wakesleep.data.masked_bits import MaskedBits
 from wakesleep.data.splits import Fractions, check_own_splits, split_numbers
 from wakesleep.data.table_rows import TableRows
 from wakesleep.data.text_files import SEPARATORS, clean, is_number, split_lines
+from wakesleep.errors import UsageError
 from wakesleep.schema import (
     Column,
     Encoded,
@@ -29,6 +30,7 @@ from wakesleep.schema import (
     read_frame,
     without_unseen,
 )
+from wakesleep.schema.python_words import in_python
 from wakesleep.schema.smoothing import Smoothing
 
 READING = ("delimiter", "header", "encoding", "missing_markers")
@@ -126,6 +128,17 @@ def load_table(
     sources: Mapping[str, Any], split: Fractions | None, seed: int, options: TableOptions
 ) -> Dataset:
     """A data set of one table, split by fractions, or of a table for each split."""
+    if all(isinstance(source, str | Path) for source in sources.values()):
+        return _load(sources, split, seed, options)
+    try:
+        return _load(sources, split, seed, options)
+    except UsageError as error:
+        raise type(error)(in_python(str(error))) from None
+
+
+def _load(
+    sources: Mapping[str, Any], split: Fractions | None, seed: int, options: TableOptions
+) -> Dataset:
     frames = {name: options.read(source) for name, source in sources.items()}
     if len(frames) > 1:
         check_own_splits("a data set of several tables", split)

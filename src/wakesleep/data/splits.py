@@ -28,8 +28,9 @@ def split_numbers(
     parts = dict(zip(SPLITS, np.split(order, ends[:2]), strict=True))
     for (name, rows), fraction in zip(parts.items(), fractions, strict=True):
         if fraction > 0 and not len(rows):
+            rows_there = "1 row" if count == 1 else f"{count} rows"
             raise DataError(
-                f"{what} has {count} rows, of which a fraction of {fraction:g} leaves none for "
+                f"{what} has {rows_there}, of which a fraction of {fraction:g} leaves none for "
                 f"{name}: give more rows, a larger fraction, or 0"
             )
     return {name: np.sort(rows) for name, rows in parts.items()}

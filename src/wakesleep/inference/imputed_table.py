@@ -14,6 +14,7 @@ from wakesleep.models import TableModel
 from wakesleep.schema import (
     Encoded,
     Frame,
+    Schema,
     impute_missing,
     median_shares,
     most_probable,
@@ -50,22 +51,51 @@ def impute_read(
     """
     if how not in HOW:
         raise UsageError(f"how is {how!r}, but it must be one of {', '.join(HOW)}")
-    schema, (frame, encoded) = model.schema, read
-    imputed = impute_encoded(model, encoded, samples, key=key, **options)
-    known = encoded.within
-    if how == "probable":
-        bits: Any = most_probable(schema, imputed.probabilities)
-        shares = median_shares(schema, imputed.probabilities)
-        drawn = schema.decode(bits, None, known=known, shares=shares)
-    else:
-        bits = imputed.draws[:, 0]
-        drawn = schema.decode(bits, generator_of(key), known=known)
+    if how == "draw":
+        tables, imputed = impute_draws(model, read, samples, key=key, beside=beside, **options)
+        return tables[0], imputed
+    imputed = impute_encoded(model, read[1], samples, key=key, **options)
+    schema, known = model.schema, read[1].within
+    bits = most_probable(schema, imputed.probabilities)
+    shares = median_shares(schema, imputed.probabilities)
+    drawn = schema.decode(bits, None, known=known, shares=shares)
+    beside_these = (bits, imputed.probabilities) if beside else None
+    return _imputed(schema, read, drawn, beside_these), imputed
+
+
+def impute_draws(
+    model: TableModel,
+    read: tuple[Frame, Encoded],
+    samples: int = 500,
+    *,
+    key: Key[Array, ""],
+    draws: int = 1,
+    beside: bool = False,
+    **options: Any,
+) -> tuple[list[Frame], Imputation]:
+    """So many draws of the table's missing cells, a row's together, and what is known of them."""
+    schema, encoded, rng = model.schema, read[1], generator_of(key)
+    imputed = impute_encoded(model, encoded, samples, key=key, draws=draws, **options)
+    tables = []
+    for number in range(draws):
+        bits = imputed.draws[:, number]
+        drawn = schema.decode(bits, rng, known=encoded.within)
+        beside_these = (bits, imputed.probabilities) if beside else None
+        tables.append(_imputed(schema, read, drawn, beside_these))
+    return tables, imputed
+
+
+def _imputed(
+    schema: Schema, read: tuple[Frame, Encoded], drawn: Frame, beside: tuple[Any, Any] | None
+) -> Frame:
+    """The table with its gaps from another, whose further columns follow; certainties if asked."""
+    frame, encoded = read
     absent = [cells for cells in drawn.cells if cells.name not in frame]
     table = impute_missing(frame, drawn)
     table = dataclasses.replace(table, cells=(*table.cells, *absent))
-    if beside:
-        table = with_certainty(table, schema, ~encoded.observed, (bits, imputed.probabilities))
-    return table, imputed
+    if beside is None:
+        return table
+    return with_certainty(table, schema, ~encoded.observed, beside)
 
 
 def impute_encoded(

@@ -78,8 +78,10 @@ def _number_cells(name: str, values: npt.NDArray[Any]) -> Cells:
     return Cells(name, "whole" if whole else "real", values, np.zeros(len(values), bool))
 
 
-def read_new_rows(run: Run, source: str | Path, *, unseen: str = "error") -> NewRows:
-    """Read a file as the run's data were read.
+def read_new_rows(
+    run: Run, source: str | Path, *, unseen: str = "error", encoding: str | None = None
+) -> NewRows:
+    """Read a file as the run's data were read, but for another encoding of its characters.
 
     Columns of a table are found by name. With `unseen="missing"` levels that training never saw
     are missing cells; otherwise they are an error where there is no level for others.
@@ -88,7 +90,8 @@ def read_new_rows(run: Run, source: str | Path, *, unseen: str = "error") -> New
     if schema is None:
         rows = fixed_rows(load_dataset(str(source), split=None).train)
         return NewRows(rows, np.zeros(len(rows)))
-    frame = TableOptions(settings=_reading(run)).read(source)
+    own = {} if encoding is None else {"encoding": encoding}
+    frame = TableOptions(settings=_reading(run) | own).read(source)
     notes: tuple[str, ...] = ()
     known = frame
     if unseen == "missing":

@@ -1,15 +1,21 @@
 """Missing cells of a table imputed by a run's model, names and types kept."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
+from wakesleep.errors import UsageError
 from wakesleep.inference.blocks import Progress
 from wakesleep.inference.imputation import ENOUGH, Imputation
-from wakesleep.inference.imputed_table import impute_read
+from wakesleep.inference.imputed_table import impute_draws, impute_read
 from wakesleep.models import BitModel, TableModel
 from wakesleep.runs.new_rows import NewRows
 from wakesleep.schema import Frame
+from wakesleep.schema.frame import stacked
+
+DRAW = "draw"
+"""The column that counts draws."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class TableImputation:
         enough: the effective samples that are.
         seed: of the draws.
         beside: whether columns with probabilities and intervals are added.
+        draws: of every row, one table below the other, with a column that counts them if several.
     """
 
     how: str = "probable"
@@ -31,6 +38,7 @@ class TableImputation:
     enough: float | int = ENOUGH
     seed: int = 4
     beside: bool = False
+    draws: int = 1
 
     def of(
         self, model: BitModel, new: NewRows, progress: Progress | None = None
@@ -42,14 +50,16 @@ class TableImputation:
         assert new.encoded is not None
         assert new.schema is not None
         assert new.frame is not None
-        return impute_read(
-            TableModel(model, new.schema),
-            (new.frame, new.encoded),
-            self.samples,
-            key=jax.random.key(self.seed),
-            how=self.how,
-            beside=self.beside,
-            moves=self.moves,
-            enough=self.enough,
-            progress=progress,
+        table, read = TableModel(model, new.schema), (new.frame, new.encoded)
+        key, keep = jax.random.key(self.seed), {"moves": self.moves, "enough": self.enough}
+        options: dict[str, Any] = {"beside": self.beside, "progress": progress, **keep}
+        if self.draws == 1:
+            return impute_read(table, read, self.samples, key=key, how=self.how, **options)
+        if self.how != "draw":
+            raise UsageError("--draws goes with --how draw: what is most probable is one")
+        if DRAW in new.frame:
+            raise UsageError(f"the column {DRAW!r} has a name that is used: rename it")
+        drawn, imputed = impute_draws(
+            table, read, self.samples, key=key, draws=self.draws, **options
         )
+        return stacked(drawn, DRAW), imputed

@@ -42,6 +42,7 @@ from wakesleep.schema.reading import read_frame as read_frame
 from wakesleep.schema.schema import Schema as Schema
 from wakesleep.schema.schema_options import SchemaOptions as SchemaOptions
 from wakesleep.schema.schema_options import options_from as options_from
+from wakesleep.schema.typed import typed as typed
 from wakesleep.schema.units import unit_difference as unit_difference
 from wakesleep.schema.unseen import without_unseen as without_unseen
 from wakesleep.schema.values import cell_texts as cell_texts

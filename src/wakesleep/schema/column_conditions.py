@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -241,14 +242,26 @@ def _interval(column: NumberColumn, text: str, value: Any) -> tuple[float, float
         if not np.isfinite(number):
             raise _no_number(column, value)
         return number, number
-    patterns = [one for one in (column.pattern, temporal.find_pattern([text])) if one]
-    moment = next(filter(None, (temporal.parse_moment(text, each) for each in patterns)), None)
+    moment = _moment(column, text)
     if moment is None:
         raise _no_number(column, value)
     first = np.array([np.datetime64(moment, "us")])
     number = float(temporal.to_numbers(first, column.unit)[0])
     units = temporal.UNITS["day"] // temporal.UNITS[column.unit]
     return number, number + (units - 1 if ":" not in text else 0)
+
+
+def _moment(column: NumberColumn, text: str) -> datetime | None:
+    """As the column's moments are written, or in any other way; with its offset from UTC then."""
+    pattern = column.pattern or temporal.ISO
+    moment = temporal.parse_moment(text, pattern)
+    other = None if moment else temporal.find_pattern([text])
+    if other is None:
+        return moment
+    moment = temporal.parse_moment(text, other)
+    if moment is None or temporal.has_offset(other):
+        return moment
+    return moment - temporal.offset_of(pattern)
 
 
 def _no_number(column: NumberColumn, value: Any) -> UsageError:

@@ -161,6 +161,18 @@ class Frame:
         return f"{self.source}, {self.counted} {number}, column {quoted(name)}"
 
 
+def stacked(frames: Sequence[Frame], name: str) -> Frame:
+    """Tables of the same columns one below the other; a first column counts them from 1."""
+    rows = sum(map(len, frames))
+    numbers = np.repeat(np.arange(1, len(frames) + 1), [len(frame) for frame in frames])
+    cells = [Cells(name, "whole", numbers, np.zeros(rows, bool))]
+    for each in zip(*(frame.cells for frame in frames), strict=True):
+        values = np.concatenate([one.values for one in each])
+        missing = np.concatenate([one.missing for one in each])
+        cells.append(dataclasses.replace(each[0], values=values, missing=missing))
+    return Frame(tuple(cells), rows, frames[0].source, comma=frames[0].comma)
+
+
 def quoted(text: str, longest: int = 40) -> str:
     """A value or a name as an error quotes it."""
     return repr(text if len(text) <= longest else text[:longest] + "...")

@@ -86,11 +86,7 @@ def infer_schema(
     columns = [_column(frame, name, choices, options) for name in frame.names]
     columns, notes = _within_budget(columns, frame, choices, options)
     if not any(column.states for column in columns):
-        reasons = listed([f"{column.name}: {column.kind}" for column in columns])
-        raise DataError(
-            f"{frame.source} has no column that a model could be made of ({reasons}): say what one "
-            f"is, such as {column_option(columns[0].name, 'categorical')}"
-        )
+        raise _nothing_to_model(columns, frame)
     pooled = [_pooling(column) for column in columns if _pooling(column)]
     notes = [*frame.notes, *notes, *pooled]
     schema = Schema(tuple(columns), len(frame), tuple(notes), markers=frame.markers)
@@ -101,6 +97,18 @@ def infer_schema(
         return schema
     asked = options.bins or any(choice.bins for choice in choices.values())
     return with_numbers_placed(schema, frame, may_join=not asked)
+
+
+def _nothing_to_model(columns: Sequence[Column], frame: Frame) -> DataError:
+    reasons = listed([f"{column.name}: {column.kind}" for column in columns])
+    usable = (one.name for one in columns if one.kind in ("identifier", "text", "dropped"))
+    name = next(usable, None)
+    way = "give it one that has two values or more"
+    if name is not None:
+        way = f"say what one is, such as {column_option(name, 'categorical')}"
+    return DataError(
+        f"{frame.source} has no column that a model could be made of ({reasons}): {way}"
+    )
 
 
 def _column(

@@ -85,9 +85,12 @@ def number_text(value: float, decimals: int | None, comma: bool = False) -> str:
 
     >>> number_text(2.5, 2), number_text(3.0, None), number_text(2.5, 1, comma=True)
     ('2.50', '3', '2,5')
+    >>> number_text(-0.0, 1)
+    '0.0'
     """
     if decimals is not None:
-        text = f"{value:.{decimals}f}"
+        # Nobody writes -0.
+        text = f"{value:z.{decimals}f}"
     elif value == int(value) and abs(value) < _LARGEST_GRID:
         text = str(int(value))
     else:

@@ -123,12 +123,17 @@ def parse_moment(text: str, pattern: str) -> datetime | None:
             moment = moment.replace(year=_EPOCH.year)
         if moment.tzinfo is not None:
             return moment.astimezone(UTC).replace(tzinfo=None)
-        return moment - _offset(pattern)
+        return moment - offset_of(pattern)
     except (ValueError, OverflowError):
         return None
 
 
-def _offset(pattern: str) -> timedelta:
+def has_offset(pattern: str) -> bool:
+    """Whether moments that are written so say how far from UTC they are."""
+    return pattern.endswith((ZONE, "Z")) or _OFFSET.search(pattern) is not None
+
+
+def offset_of(pattern: str) -> timedelta:
     """From UTC, where a pattern names one."""
     found = _OFFSET.search(pattern)
     if found is None:
@@ -143,7 +148,7 @@ def moment_text(moment: np.datetime64, pattern: str | None) -> str:
     # strftime's %Y writes the year 800 as "800" on some systems, which no reader takes back.
     at = moment.astype("datetime64[us]").item()
     with suppress(OverflowError):  # on the first or the last day of all
-        at += _offset(pattern)
+        at += offset_of(pattern)
     return at.strftime(pattern.replace("%Y", f"{at.year:04d}").replace(ZONE, "+00:00"))
 
 

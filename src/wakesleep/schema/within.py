@@ -100,8 +100,8 @@ class Within:
             new = np.isnan(known[:, j]) & cell.holds(placed[:, j])
             drawn = walk.draw(cell, rng) if shares is None else walk.at(cell, shares[:, j])
             drawn = own.rounded(drawn, np.where(cell.in_bin, codes[:, j], 0))
-            # What would be counted as an atom stays where it was drawn.
-            new &= ~np.isin(drawn, own.atoms)
+            # What would be counted as an atom, or at a bound as the next bin's, stays where it was.
+            new &= own.codes(drawn) == codes[:, j]
             placed[new, j] = drawn[new]
             walk.go_on(own, placed[:, j])
         return placed

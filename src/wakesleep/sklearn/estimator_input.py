@@ -15,6 +15,7 @@ from wakesleep.data.people_tables import TableOptions, encode_splits
 from wakesleep.errors import UsageError
 from wakesleep.models import TableModel
 from wakesleep.schema import Encoded, Frame, LeftOutColumn, Schema, as_choices
+from wakesleep.schema.python_words import in_python
 from wakesleep.sklearn.input_tables import (
     Form,
     bit_schema,
@@ -22,7 +23,6 @@ from wakesleep.sklearn.input_tables import (
     constant_names,
     form_of_array,
     given_frame,
-    in_python,
     is_of_bits,
     read_array,
     read_foreign,

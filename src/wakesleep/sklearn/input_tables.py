@@ -1,8 +1,6 @@
 """What scikit-learn's users give as X: frames, arrays, sparse matrices; read, and given back."""
 
 import dataclasses
-import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -158,18 +156,3 @@ def bit_schema(names: Sequence[str], rows: int) -> Schema:
     """Every column a bit, one that is constant in these rows too."""
     columns = (LevelColumn(name, "binary", ("0", "1"), "whole") for name in names)
     return Schema(tuple(columns), rows)
-
-
-def in_python(text: str) -> str:
-    """A sentence's way out in Python's words, where it is in those of the command line.
-
-    >>> in_python("left out: a running number; --column x0=numeric keeps it")
-    "left out: a running number; columns={'x0': 'numeric'} keeps it"
-    """
-    text = re.sub(r"--missing-markers=[^\s;)]+|'--missing-markers=[^']*'", "None for it", text)
-    return re.sub(r"--column ('(?:[^']|'\"'\"')*'|[^\s;,]*[^\s;,:)])", _as_mapping, text)
-
-
-def _as_mapping(option: re.Match[str]) -> str:
-    name, _, kind = shlex.split(option[1])[0].rpartition("=")
-    return f"columns={{{name!r}: {kind!r}}}"

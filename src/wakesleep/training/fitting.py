@@ -1,11 +1,13 @@
 """`ws.fit`: a model of one's own, or the automatic one."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from wakesleep.data import Dataset
+from wakesleep.data import Dataset, load_dataset
 from wakesleep.errors import UsageError
 from wakesleep.models import LatentModel
 from wakesleep.recipe import Recipe
+from wakesleep.schema import is_table_file
 from wakesleep.training.automatic import AUTO, MINUTES, is_automatic
 from wakesleep.training.automatic_fit import fit_automatic
 from wakesleep.training.events import Observer
@@ -14,8 +16,8 @@ from wakesleep.training.snapshot import Snapshot
 
 
 def fit(
-    model: LatentModel | str | Dataset,
-    data: Dataset | None = None,
+    model: LatentModel | str | Dataset | Any,
+    data: Dataset | Any = None,
     recipe: Recipe | None = None,
     *,
     minutes: float | int | None = None,
@@ -33,7 +35,8 @@ def fit(
             which is also what is meant where only data are given: a few models are trained, and
             the best on the validation rows is kept (docs/automatic.md).
         data: with a training set. Without a validation set the last parameters are kept; the
-            automatic choice holds a part of the training rows out.
+            automatic choice holds a part of the training rows out. A frame or a file's path is
+            taken as `load_dataset` takes it, with validation and test rows held out.
         recipe: how; None for the default. The automatic choice has recipes of its own.
         minutes: of the automatic choice: its budget, 2 unless given. It is counted as arithmetic,
             not by a clock.
@@ -43,22 +46,7 @@ def fit(
         should_stop: asked after every compiled call; True interrupts.
         progress: show it (a bar on a terminal, lines elsewhere); None for on a terminal only.
     """
-    if isinstance(model, Dataset):
-        if data is not None:
-            raise UsageError("the data set comes after the model: fit(model, data), or fit(data)")
-        return fit(
-            AUTO,
-            model,
-            recipe,
-            minutes=minutes,
-            seed=seed,
-            observers=observers,
-            resume=resume,
-            should_stop=should_stop,
-            progress=progress,
-        )
-    if data is None:
-        raise UsageError("fit needs a data set: fit(model, data), or fit(data)")
+    model, data = _model_and_data(model, data)
     if is_automatic(model):
         if recipe is not None or resume is not None:
             given = "recipe" if recipe is not None else "snapshot to resume"
@@ -85,3 +73,15 @@ def fit(
         should_stop=should_stop,
         progress=progress,
     )
+
+
+def _model_and_data(model: Any, data: Any) -> tuple[LatentModel | str, Dataset]:
+    """What is to be trained on what: the automatic model where there are only data."""
+    is_text = isinstance(model, str) and not is_table_file(model)
+    if not (is_text or isinstance(model, LatentModel)):
+        if data is not None:
+            raise UsageError("the data set comes after the model: fit(model, data), or fit(data)")
+        model, data = AUTO, model
+    if data is None:
+        raise UsageError("fit needs a data set: fit(model, data), or fit(data)")
+    return model, data if isinstance(data, Dataset) else load_dataset(data)
