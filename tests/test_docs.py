@@ -221,9 +221,12 @@ def test_the_skeleton_model_is_trained_and_judged_like_any_other(key):
     np.testing.assert_allclose(score.values, exact(model), atol=0.3)
 
 
-def test_the_recipe_of_the_running_page_is_what_it_says(tmp_path):
-    (text,) = re.findall(r"```toml\n(.*?)```", RUNNING, re.DOTALL)
-    (tmp_path / "deep.toml").write_text(text)
+def test_the_recipes_of_the_running_page_are_what_they_say(tmp_path):
+    deep, images = re.findall(r"```toml\n(.*?)```", RUNNING, re.DOTALL)
+    (tmp_path / "images.toml").write_text(images)
+    shifts = [phase.shifts for phase in load_recipe(tmp_path / "images.toml").expand()]
+    assert shifts == [1, 0]
+    (tmp_path / "deep.toml").write_text(deep)
     first, second = load_recipe(tmp_path / "deep.toml").expand()
     assert (first.epochs, first.estimator.samples, first.rate_divisor) == (1000, 5, 1.0)
     assert (second.epochs, second.estimator.samples, second.rate_divisor) == (500, 100, 1.005)
