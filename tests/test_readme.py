@@ -49,7 +49,10 @@ def measured():
     digits = result("benchmarks/sklearn_digits.json")["models"]
     accuracies = sorted(each["accuracy"]["mean"] for each in digits.values())
     return {
-        f"{result('records/11-nade-nade-250-to-350.json')['nll']:.2f}",
+        *(
+            f"{result(f'records/{name}.json')['nll']:.2f}"
+            for name in ("nade-1000-shifted", "6-nade-1000-shifted")
+        ),
         *(f"{row[name]:.2f}" for row in rows for name in ("nll", "paper_nll")),
         f"{step['fraction_of_sgemm']:.2f}",
         f"{likelihood['fraction_of_sgemm']:.2f}",
@@ -65,7 +68,7 @@ def test_every_number_is_one_that_was_measured():
     assert len(said) >= 10
     # Python 3.11 is what the package asks for, and no measurement.
     assert set(said) - measured() == {"3.11"}
-    for number in ("89.25", "83.38", "11.55"):
+    for number in ("89.25", "82.25", "11.55"):
         assert number in said, "the table says what was measured"
 
 

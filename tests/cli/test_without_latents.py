@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import wakesleep as ws
-from tests.cli.test_tables import COLOURS, survey
+from tests.cli.surveys import COLOURS, survey
 from wakesleep.cli import main
 
 
