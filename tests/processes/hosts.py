@@ -3,6 +3,7 @@
 A host is a network namespace with an address of its own, joined to the others by a bridge.
 """
 
+import ipaddress
 import os
 import shutil
 import subprocess
@@ -67,6 +68,12 @@ def place(coordinator, index, count):
     return ("--coordinator", coordinator, "--process-id", index, "--process-count", count)
 
 
+def plain_host(host):
+    """An IPv4 address that a socket of IPv6 writes as ::ffff:127.0.0.1 is that address."""
+    address = ipaddress.ip_address(host)
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
 def listening(process):
     """(address, port) at which a process or any that it started listens."""
     found = set()
@@ -75,7 +82,8 @@ def listening(process):
         for each in (parent, *parent.children(recursive=True)):
             with suppress(psutil.Error):
                 sockets = each.net_connections("inet")
-                found |= {tuple(s.laddr) for s in sockets if s.status == psutil.CONN_LISTEN}
+                places = [s.laddr for s in sockets if s.status == psutil.CONN_LISTEN]
+                found |= {(plain_host(place.ip), place.port) for place in places}
     return found
 
 
