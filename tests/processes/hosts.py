@@ -82,8 +82,8 @@ def listening(process):
         for each in (parent, *parent.children(recursive=True)):
             with suppress(psutil.Error):
                 sockets = each.net_connections("inet")
-                places = [s.laddr for s in sockets if s.status == psutil.CONN_LISTEN]
-                found |= {(plain_host(place.ip), place.port) for place in places}
+                ends = [s.laddr for s in sockets if s.status == psutil.CONN_LISTEN]
+                found |= {(plain_host(end.ip), end.port) for end in ends}
     return found
 
 

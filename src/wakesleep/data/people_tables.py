@@ -128,11 +128,11 @@ def load_table(
     sources: Mapping[str, Any], split: Fractions | None, seed: int, options: TableOptions
 ) -> Dataset:
     """A data set of one table, split by fractions, or of a table for each split."""
-    if all(isinstance(source, str | Path) for source in sources.values()):
-        return _load(sources, split, seed, options)
     try:
         return _load(sources, split, seed, options)
     except UsageError as error:
+        if all(isinstance(source, str | Path) for source in sources.values()):
+            raise
         raise type(error)(in_python(str(error))) from None
 
 
