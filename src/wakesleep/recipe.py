@@ -57,6 +57,10 @@ class Recipe:
     """That of q."""
     weight_decay: Annotated[float, Number()] = 0.01
     """Decoupled weight decay, per unit of learning rate."""
+    sparsity: Annotated[float | int, Number()] = 0.0
+    """A decoupled L1 penalty on the autoregressive weights of AR-SBN and DARN layers, per unit of
+    learning rate: weights that the rows do not speak for are drawn to zero. For few rows of many
+    columns; 0 for none."""
     smoothing: Annotated[float | int, Number()] = 0.0
     """For tables: every pass moves the numbers of its rows by noise, so many times as wide as is
     usual for as many rows; 0 for none."""
