@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from wakesleep.architecture import build
 from wakesleep.data import Dataset, MaskedBits, Table, as_bits
+from wakesleep.inference.mixing import em_log_weights, joined
 from wakesleep.models import HelmholtzMachine, Mixture
 from wakesleep.schema import LatentClasses, codes_of
 from wakesleep.training.automatic import MOST_SMOOTHED, SMOOTHING
@@ -19,7 +20,8 @@ def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
     """Latent classes by EM on the training rows, as many as validation rows are better off with.
 
     One class, which is independent columns, is among what is tried. Where numbers can be moved,
-    EM on so many copies of the rows, each with noise of its own, is tried too.
+    EM on so many copies of the rows, each with noise of its own, is tried too. Where training has
+    few distinct rows, they are mixed with a class for each of these.
     """
     sizes = data.groups or (1,) * data.features
     states = tuple(2 if size == 1 else size for size in sizes)
@@ -33,7 +35,10 @@ def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
         found.append(LatentClasses.fit(np.concatenate(moved), states, valid, seed))
     # The first of equals.
     best = max(found, key=lambda one: float(one.log_prob(valid).mean()))
-    return class_model(best, data)
+    distinct = LatentClasses.of_distinct_rows(train, states)
+    members = [best] if distinct is None else [best, distinct]
+    weights = em_log_weights(np.stack([one.log_prob(valid) for one in members], axis=1))
+    return joined([class_model(one, data) for one in members], weights)
 
 
 def class_model(classes: LatentClasses, data: Dataset) -> Mixture:
