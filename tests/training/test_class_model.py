@@ -12,7 +12,7 @@ from wakesleep.inference.mixing import cross_fitted, joined
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.schema import LatentClasses, codes_of
 from wakesleep.training.automatic_mixture import assemble, fewest
-from wakesleep.training.class_model import class_model, fit_classes
+from wakesleep.training.class_model import class_model, fit_classes, rows_repeat
 
 SIZES = (3, 1, 2)
 STATES = (3, 2, 2)
@@ -101,6 +101,36 @@ def test_few_distinct_rows_are_among_the_classes(key):
     found = infer_rows(model, PackedBits.pack(rows[2]), 1, key).log_likelihood.mean()
     # Sixteen rows alike are the best there is; classes that share their rows' bits miss parity.
     assert plain.log_prob(rows[2]).mean() + 0.3 < found < -np.log(16)
+
+
+def test_rows_repeat_where_each_is_there_often():
+    def repeats(train, gaps=None):
+        tables = [PackedBits.pack(rows) for rows in (train, train[:9], train[:0])]
+        if gaps is not None:
+            tables = [MaskedBits.pack(t[:], gaps[: len(t)], (1,) * 5) for t in tables]
+        return rows_repeat(Dataset("even", *tables, "bits"))
+
+    assert repeats(even_rows(480, 0))
+    assert not repeats(even_rows(470, 0))
+    gaps = np.ones((480, 5), np.uint8)
+    assert repeats(even_rows(480, 0), gaps)
+    gaps[-1, 0] = 0
+    assert not repeats(even_rows(480, 0), gaps)
+    # Many distinct rows behind so many alike that some do not show them.
+    late = np.zeros((9000, 8), np.uint8)
+    late[-100:] = np.random.default_rng(0).integers(0, 2, (100, 8))
+    assert len(np.unique(late, axis=0)) > 64
+    assert not repeats(late)
+
+
+def test_rows_that_repeat_are_counted(key):
+    rows = [PackedBits.pack(even_rows(count, seed)) for seed, count in enumerate((600, 60, 400))]
+    data = Dataset("even", *rows, "bits")
+    tried = []
+    result = ws.fit(data, minutes=0.01, observers=[lambda e: tried.append(type(e).__name__)])
+    assert tried.count("Tried") == 1
+    assert ws.describe(result.model).endswith("x sbn")
+    assert infer_rows(result.model, rows[2], 1, key).log_likelihood.mean() > -np.log(16) - 0.1
 
 
 def test_weights_learned_on_other_rows_tell_a_useless_component():

@@ -16,6 +16,23 @@ INDEPENDENT = "sbn"
 """A layer without parents: independent columns."""
 
 
+REPEATED = 30
+"""How often each distinct row is there, on average, where counting them is enough."""
+SOME_ROWS = 1000
+"""Of these most tables have too many distinct ones: then the others are not looked at."""
+
+
+def rows_repeat(data: Dataset) -> bool:
+    """Whether training has few distinct rows, no gaps, and many rows of each."""
+    sizes = data.groups or (1,) * data.features
+    rows = data.train if isinstance(data.train, MaskedBits) else as_bits(data.train)
+    for table in (rows.take(np.arange(min(SOME_ROWS, len(rows)))), rows):
+        distinct = LatentClasses.of_distinct_rows(_codes(table, sizes), _states(sizes))
+        if distinct is None:
+            return False
+    return len(rows) >= REPEATED * distinct.classes
+
+
 def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
     """Latent classes by EM on the training rows, as many as validation rows are better off with.
 
@@ -24,7 +41,7 @@ def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
     few distinct rows, they are mixed with a class for each of these.
     """
     sizes = data.groups or (1,) * data.features
-    states = tuple(2 if size == 1 else size for size in sizes)
+    states = _states(sizes)
     train, valid = (_codes(table, sizes) for table in (data.train, data.valid))
     found = [LatentClasses.fit(train, states, valid, seed)]
     smoothing = None if data.table is None else data.table.smoothing
@@ -55,6 +72,10 @@ def _unit_means(classes: LatentClasses, sizes: tuple[int, ...]) -> npt.NDArray[n
     """The probability that each unit is 1 in each class, `[D, C]`; a single unit is in state 1."""
     first = np.cumsum((0, *classes.states))[:-1]
     return np.delete(np.exp(classes.log_probabilities), first[np.asarray(sizes) == 1], axis=0)
+
+
+def _states(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(2 if size == 1 else size for size in sizes)
 
 
 def _codes(table: Table, sizes: tuple[int, ...]) -> npt.NDArray[np.int32]:
