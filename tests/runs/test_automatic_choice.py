@@ -10,11 +10,15 @@ import wakesleep as ws
 from tests.runs.runs import BARE, StopAfter, assert_same_arrays, assert_same_run
 from wakesleep.cli import main
 from wakesleep.errors import UsageError
+from wakesleep.recipe import Recipe
 from wakesleep.runs.automatic_choice import AutomaticChoice
 from wakesleep.runs.config import DataConfig, RunConfig
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.start import fit_run
+from wakesleep.training.candidate import Candidate
 from wakesleep.training.divergence import DivergenceError
+from wakesleep.training.events import Tried
+from wakesleep.training.progress_bar import choice_line
 
 CONFIG = RunConfig(DataConfig("digits"), "auto", 2)
 MINUTES = 0.05
@@ -91,6 +95,17 @@ def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):
     assert "finished" in capsys.readouterr().err
     assert main([*words, "--quiet"]) == 2
     assert main([*words, "--quiet", "--overwrite"]) == 0
+
+
+def test_candidates_that_differ_in_their_rows_are_told_apart():
+    lines = [
+        choice_line(
+            Tried(Candidate(name, "nade", Recipe(weight_decay=0.05, smoothing=times)), -1.0)
+        )
+        for name, times in (("nade", 0.0), ("smoothed", 1.0))
+    ]
+    assert lines[0] == "tried nade, weight decay 0.05: validation LL -1.000"
+    assert lines[1] == "tried nade, weight decay 0.05, smoothed rows: validation LL -1.000"
 
 
 @pytest.mark.parametrize(

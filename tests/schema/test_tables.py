@@ -157,6 +157,15 @@ def test_the_command_shows_the_table(tmp_path, capsys, monkeypatch):
     assert "60 rows; 2 columns of the model have 6 units" in shown
 
 
+def test_a_narrow_terminal_cuts_no_option_that_a_note_advises(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    names = ("favourite_food_of_the_family", [f"meal {i}" for i in range(60)])
+    (tmp_path / "table.csv").write_text(rows_of(names, ("x", NUMBERS)))
+    assert Command(tmp_path / "table.csv").run() == 0
+    advice = "--column favourite_food_of_the_family=categorical keeps it"
+    assert advice in capsys.readouterr().out
+
+
 def test_the_command_prints_json(tmp_path, capsys):
     (tmp_path / "table.csv").write_text(SNIPPETS["gaps"])
     options = TableOptions(missing="level", bins=2)

@@ -67,7 +67,8 @@ def story(scores, epochs):
         done = min(epochs, candidate.recipe.epochs)
         return Trained(scores.get(candidate.name, -12.0), done, lambda: model)
 
-    data = load_dataset("bars", size=3, train=2000, valid=300, test=0)
+    # With more distinct rows than are counted.
+    data = load_dataset("bars", size=6, train=2000, valid=300, test=0)
     model = ws.build("sbn", data.features, key=jax.random.key(0))
     choice = choose(data, 2, 0, train, lambda event: None)
     assert [one.candidate.name for one in choice.tried] == [name for name, _, _ in seen]

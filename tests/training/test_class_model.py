@@ -12,7 +12,7 @@ from wakesleep.inference.mixing import cross_fitted, joined
 from wakesleep.inference.posterior import infer_rows
 from wakesleep.schema import LatentClasses, codes_of
 from wakesleep.training.automatic_mixture import assemble, fewest
-from wakesleep.training.class_model import class_model, fit_classes
+from wakesleep.training.class_model import class_model, fit_classes, rows_repeat
 
 SIZES = (3, 1, 2)
 STATES = (3, 2, 2)
@@ -55,10 +55,82 @@ def test_the_model_gives_every_row_the_probability_that_the_classes_give(key):
 
 def test_a_column_without_structure_has_one_class_which_is_independent_columns(key):
     rng = np.random.default_rng(3)
-    bits = [PackedBits.pack(rng.integers(0, 2, (n, 4), np.uint8)) for n in (300, 300, 0)]
+    bits = [PackedBits.pack(rng.integers(0, 2, (n, 8), np.uint8)) for n in (300, 300, 0)]
     model = fit_classes(Dataset("noise", *bits, "bits"))
     assert len(model.components) == 1
     assert ws.describe(model) == "mixture of 1: sbn"
+
+
+BITS = (2,) * 5
+
+
+def even_rows(count, seed):
+    """Rows of five bits with an even number of ones, 16 of the 32 there are."""
+    bits = np.random.default_rng(seed).integers(0, 2, (count, 4), np.uint8)
+    return np.concatenate([bits, bits.sum(1, keepdims=True) % 2], axis=1).astype(np.uint8)
+
+
+def test_a_class_for_each_distinct_row_has_the_rows_frequencies():
+    codes = even_rows(4000, 0)
+    made = LatentClasses.of_distinct_rows(codes, BITS)
+    distinct, counts = np.unique(codes, axis=0, return_counts=True)
+    assert made.classes == len(distinct) == 16
+    assert np.allclose(np.exp(made.log_prob(distinct)), counts / len(codes), rtol=0.02)
+    every = np.array(list(itertools.product((0, 1), repeat=5)))
+    found = np.exp(made.log_prob(every))
+    assert found.sum() == pytest.approx(1)
+    assert (found > 0).all()
+
+
+def test_gaps_and_many_distinct_rows_have_no_classes_of_their_own():
+    codes = even_rows(50, 0).astype(int)
+    gap = codes.copy()
+    gap[0, 0] = -1
+    assert LatentClasses.of_distinct_rows(gap, BITS) is None
+    assert LatentClasses.of_distinct_rows(codes[:0], BITS) is None
+    many = np.arange(65)[:, None]
+    assert LatentClasses.of_distinct_rows(many, (65,)) is None
+    assert LatentClasses.of_distinct_rows(many[:64], (65,)).classes == 64
+
+
+def test_few_distinct_rows_are_among_the_classes(key):
+    rows = [even_rows(count, seed) for seed, count in enumerate((600, 200, 400))]
+    model = fit_classes(Dataset("even", *map(PackedBits.pack, rows), "bits"))
+    plain = LatentClasses.fit(rows[0], BITS, rows[1])
+    assert len(model.components) == plain.classes + 16
+    found = infer_rows(model, PackedBits.pack(rows[2]), 1, key).log_likelihood.mean()
+    # Sixteen rows alike are the best there is; classes that share their rows' bits miss parity.
+    assert plain.log_prob(rows[2]).mean() + 0.3 < found < -np.log(16)
+
+
+def test_rows_repeat_where_each_is_there_often():
+    def repeats(train, gaps=None):
+        tables = [PackedBits.pack(rows) for rows in (train, train[:9], train[:0])]
+        if gaps is not None:
+            tables = [MaskedBits.pack(t[:], gaps[: len(t)], (1,) * 5) for t in tables]
+        return rows_repeat(Dataset("even", *tables, "bits"))
+
+    assert repeats(even_rows(480, 0))
+    assert not repeats(even_rows(470, 0))
+    gaps = np.ones((480, 5), np.uint8)
+    assert repeats(even_rows(480, 0), gaps)
+    gaps[-1, 0] = 0
+    assert not repeats(even_rows(480, 0), gaps)
+    # Many distinct rows behind so many alike that some do not show them.
+    late = np.zeros((9000, 8), np.uint8)
+    late[-100:] = np.random.default_rng(0).integers(0, 2, (100, 8))
+    assert len(np.unique(late, axis=0)) > 64
+    assert not repeats(late)
+
+
+def test_rows_that_repeat_are_counted(key):
+    rows = [PackedBits.pack(even_rows(count, seed)) for seed, count in enumerate((600, 60, 400))]
+    data = Dataset("even", *rows, "bits")
+    tried = []
+    result = ws.fit(data, minutes=0.01, observers=[lambda e: tried.append(type(e).__name__)])
+    assert tried.count("Tried") == 1
+    assert ws.describe(result.model).endswith("x sbn")
+    assert infer_rows(result.model, rows[2], 1, key).log_likelihood.mean() > -np.log(16) - 0.1
 
 
 def test_weights_learned_on_other_rows_tell_a_useless_component():

@@ -46,15 +46,18 @@ def show_schema(schema: Any, *, stderr: bool = False) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("column", "kind", "levels or bins", "units", "missing", "note")
+    table, notes = Table("column", "kind", "levels or bins", "units", "missing"), []
     for row in schema.table():
         missing = f"{row.missing:.1%}" if row.missing else ""
         units = str(row.units) if row.units else ""
-        cells = (row.name or "(no name)", row.kind, row.detail, units, missing, row.note)
-        table.add_row(*map(escape, cells))
+        name = row.name or "(no name)"
+        table.add_row(*map(escape, (name, row.kind, row.detail, units, missing)))
+        if row.note:
+            notes.append(f"{name}: {row.note}")
     console = Console(stderr=stderr)
     console.print(table)
-    for note in schema.notes:
-        console.print(escape(note), highlight=False)
+    # Not in the table: a narrow terminal would cut the option that a note advises.
+    for note in (*notes, *schema.notes):
+        console.print(escape(note), highlight=False, soft_wrap=True)
     rows, groups = schema.rows, len(schema.groups)
     console.print(f"{rows} rows; {groups} columns of the model have {schema.units} units")

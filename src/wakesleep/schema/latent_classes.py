@@ -31,6 +31,8 @@ MOST_WORK = 8_000_000
 No clock is read, so that the same rows give the same classes."""
 SMOOTHING = 0.5
 """Added to each state's count in the whole table."""
+MOST_DISTINCT = 64
+"""Distinct rows above which none has a class of its own."""
 BLOCK = 4096
 
 
@@ -87,6 +89,23 @@ class LatentClasses:
         found = [_best_count(table, rest, search, each, rng) for each in search.shrinkage]
         # The first of equals.
         return max(found, key=lambda one: one[0])[1]
+
+    @classmethod
+    def of_distinct_rows(
+        cls, codes: npt.NDArray[Any], states: tuple[int, ...]
+    ) -> "LatentClasses | None":
+        """A class for each of the distinct rows; None where they are many, or have gaps.
+
+        A contingency table has few distinct rows and many of each: their frequencies are hard to
+        beat. Half a row of the whole table in each class lets rows that nobody saw be possible.
+        """
+        if (codes < 0).any():
+            return None
+        distinct, which = np.unique(codes, axis=0, return_inverse=True)
+        if not 0 < len(distinct) <= MOST_DISTINCT:
+            return None
+        memberships = np.eye(len(distinct))[which.reshape(-1)]
+        return _maximised(_Rows(codes, states), memberships, SHRINKAGE[0])
 
     @property
     def classes(self) -> int:
@@ -184,14 +203,19 @@ def _fit(rows: _Rows, classes: int, shrinkage: float, rng: np.random.Generator) 
     memberships = rng.dirichlet(np.full(classes, 0.5), len(rows))
     last = -np.inf
     for _ in range(ITERATIONS):
-        shares = memberships.sum(0) + 1
-        # A class of few rows is like the whole table: that many rows of it are added.
-        counts = rows.one_hot.T @ memberships + shrinkage * rows.frequencies
-        log_shares, tables = np.log(shares / shares.sum()), np.log(rows.shares(counts))
-        joint = rows.one_hot @ tables + log_shares
+        made = _maximised(rows, memberships, shrinkage)
+        joint = rows.one_hot @ made.log_probabilities + made.log_shares
         log_prob = np.logaddexp.reduce(joint, axis=1)
         if log_prob.mean() - last < SETTLED * max(1.0, abs(last)):
             break
         last = log_prob.mean()
         memberships = np.exp(joint - log_prob[:, None])
-    return LatentClasses(log_shares, tables, rows.states)
+    return made
+
+
+def _maximised(rows: _Rows, memberships: Floats, shrinkage: float) -> LatentClasses:
+    """The classes that rows with these memberships `[N, C]` make."""
+    shares = memberships.sum(0) + 1
+    # A class of few rows is like the whole table: that many rows of it are added.
+    counts = rows.one_hot.T @ memberships + shrinkage * rows.frequencies
+    return LatentClasses(np.log(shares / shares.sum()), np.log(rows.shares(counts)), rows.states)

@@ -22,9 +22,9 @@ from wakesleep.training.automatic import (
     way_of,
     with_more_decay,
 )
-from wakesleep.training.automatic_mixture import Assembled, assemble
+from wakesleep.training.automatic_mixture import assemble
 from wakesleep.training.candidate import Candidate
-from wakesleep.training.class_model import INDEPENDENT, fit_classes
+from wakesleep.training.class_model import INDEPENDENT, fit_classes, rows_repeat
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import Chosen, Event, Observer, Tried
 from wakesleep.training.initial import initial_model
@@ -93,6 +93,33 @@ def choose(
     """
     attempts = _Attempts(data, 60.0 * minutes, train, tell)
     first, *others = automatic_candidates(data, minutes)
+    # Nothing learns the frequencies of few distinct rows better than counting does.
+    if rows_repeat(data):
+        members = [] if attempts.all_of([first]) else None
+    else:
+        members = _all_members(attempts, first, others)
+    if members is None:
+        return None
+    best = attempts.best()[0]
+    choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
+    key = jax.random.fold_in(validation_key(seed), MIXING)
+    made = assemble(members, fit_classes(data, seed), data, best.recipe.validation_samples, key)
+    if made is not None:
+        classes = len(made.model.components) - made.machines
+        choice = replace(choice, valid_ll=made.valid_ll, mixture=made.model, classes=classes)
+    tell(Chosen(best, choice.valid_ll, choice.independent, choice.machines, choice.classes))
+    return choice
+
+
+def _all_members(
+    attempts: "_Attempts", first: Candidate, others: Sequence[Candidate]
+) -> list[HelmholtzMachine | Mixture] | None:
+    """All candidates that did not diverge, the best one first, and sparse regressions.
+
+    None when interrupted.
+    """
+    data = attempts.data
+    sparse = sparse_seconds(data, attempts.left)
     for start in filter(None, (first, smoothed(first, data))):
         if not (attempts.all_of([start]) and attempts.more_decay(start)):
             return None
@@ -101,17 +128,13 @@ def choose(
     if not attempts.all_of([held_back_like(one, held_back) for one in others]):
         return None
     best = attempts.best()[0]
-    sparse = sparse_seconds(data, 60.0 * minutes)
     attempts.left -= sparse
     if not attempts.companions(best):
         return None
-    choice = Choice(best, attempts.tried(), attempts.score(best), independent_columns(data, seed))
-    made = _assembled(attempts, [fit_sparse(data)] if sparse else [], data, seed)
-    if made is not None:
-        classes = len(made.model.components) - made.machines
-        choice = replace(choice, valid_ll=made.valid_ll, mixture=made.model, classes=classes)
-    tell(Chosen(best, choice.valid_ll, choice.independent, choice.machines, choice.classes))
-    return choice
+    names = sorted(attempts.finished(), key=lambda one: one != best)
+    models = [attempts.done[one].model() for one in names]
+    machines = [model for model in models if isinstance(model, HelmholtzMachine)]
+    return [*machines, *([fit_sparse(data)] if sparse else [])]
 
 
 class _Attempts:
@@ -191,19 +214,6 @@ class _Attempts:
     def tried(self) -> tuple[Tried, ...]:
         """Every candidate and how it did."""
         return tuple(Tried(one, trained.valid_ll) for one, trained in self.done.items())
-
-
-def _assembled(
-    attempts: _Attempts, regressions: Sequence[Mixture], data: Dataset, seed: int
-) -> Assembled | None:
-    """All candidates that did not diverge, the best one first, sparse regressions, and classes."""
-    best = attempts.best()[0]
-    names = sorted(attempts.finished(), key=lambda one: one != best)
-    models = [attempts.done[one].model() for one in names]
-    machines = [model for model in models if isinstance(model, HelmholtzMachine)]
-    key = jax.random.fold_in(validation_key(seed), MIXING)
-    members: list[HelmholtzMachine | Mixture] = [*machines, *regressions]
-    return assemble(members, fit_classes(data, seed), data, best.recipe.validation_samples, key)
 
 
 def independent_columns(data: Dataset, seed: int) -> float:

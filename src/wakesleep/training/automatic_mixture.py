@@ -57,7 +57,8 @@ def assemble(
     of the log-likelihood is lost. None is for the first machine by itself.
 
     Args:
-        machines: the best one first; a mixture among them keeps its shares.
+        machines: the best one first; a mixture among them keeps its shares. Without any, the
+            classes are alone.
         classes: latent classes, which keep their shares among themselves.
         data: with a validation set.
         samples: latents per row for the final score.
@@ -66,8 +67,8 @@ def assemble(
     members = [*machines, classes]
     values = row_values(members, data.valid, key=key)
     every = tuple(range(len(members)))
-    best = fewest(values, [every[:1], every[-1:], every[:-1]])
-    if best == (0,):
+    best = fewest(values, [every[:1], every[-1:], every[:-1]]) if machines else every
+    if machines and best == (0,):
         return None
     mixture = joined([members[i] for i in best], em_log_weights(values[:, best]))
     rows = data.valid if isinstance(data.valid, MaskedBits) else as_bits(data.valid)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from wakesleep.architecture import build
 from wakesleep.data import Dataset, MaskedBits, Table, as_bits
+from wakesleep.inference.mixing import em_log_weights, joined
 from wakesleep.models import HelmholtzMachine, Mixture
 from wakesleep.schema import LatentClasses, codes_of
 from wakesleep.training.automatic import MOST_SMOOTHED, SMOOTHING
@@ -15,14 +16,32 @@ INDEPENDENT = "sbn"
 """A layer without parents: independent columns."""
 
 
+REPEATED = 30
+"""How often each distinct row is there, on average, where counting them is enough."""
+SOME_ROWS = 1000
+"""Of these most tables have too many distinct ones: then the others are not looked at."""
+
+
+def rows_repeat(data: Dataset) -> bool:
+    """Whether training has few distinct rows, no gaps, and many rows of each."""
+    sizes = data.groups or (1,) * data.features
+    rows = data.train if isinstance(data.train, MaskedBits) else as_bits(data.train)
+    for table in (rows.take(np.arange(min(SOME_ROWS, len(rows)))), rows):
+        distinct = LatentClasses.of_distinct_rows(_codes(table, sizes), _states(sizes))
+        if distinct is None:
+            return False
+    return len(rows) >= REPEATED * distinct.classes
+
+
 def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
     """Latent classes by EM on the training rows, as many as validation rows are better off with.
 
     One class, which is independent columns, is among what is tried. Where numbers can be moved,
-    EM on so many copies of the rows, each with noise of its own, is tried too.
+    EM on so many copies of the rows, each with noise of its own, is tried too. Where training has
+    few distinct rows, they are mixed with a class for each of these.
     """
     sizes = data.groups or (1,) * data.features
-    states = tuple(2 if size == 1 else size for size in sizes)
+    states = _states(sizes)
     train, valid = (_codes(table, sizes) for table in (data.train, data.valid))
     found = [LatentClasses.fit(train, states, valid, seed)]
     smoothing = None if data.table is None else data.table.smoothing
@@ -33,7 +52,10 @@ def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
         found.append(LatentClasses.fit(np.concatenate(moved), states, valid, seed))
     # The first of equals.
     best = max(found, key=lambda one: float(one.log_prob(valid).mean()))
-    return class_model(best, data)
+    distinct = LatentClasses.of_distinct_rows(train, states)
+    members = [best] if distinct is None else [best, distinct]
+    weights = em_log_weights(np.stack([one.log_prob(valid) for one in members], axis=1))
+    return joined([class_model(one, data) for one in members], weights)
 
 
 def class_model(classes: LatentClasses, data: Dataset) -> Mixture:
@@ -50,6 +72,10 @@ def _unit_means(classes: LatentClasses, sizes: tuple[int, ...]) -> npt.NDArray[n
     """The probability that each unit is 1 in each class, `[D, C]`; a single unit is in state 1."""
     first = np.cumsum((0, *classes.states))[:-1]
     return np.delete(np.exp(classes.log_probabilities), first[np.asarray(sizes) == 1], axis=0)
+
+
+def _states(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(2 if size == 1 else size for size in sizes)
 
 
 def _codes(table: Table, sizes: tuple[int, ...]) -> npt.NDArray[np.int32]:

@@ -73,7 +73,9 @@ def choice_line(event: Tried | Chosen) -> str:
     if isinstance(event, Tried):
         recipe = event.candidate.recipe
         score = "diverged" if event.valid_ll is None else f"validation LL {event.valid_ll:.3f}"
-        return f"tried {event.candidate.model}, weight decay {recipe.weight_decay:g}: {score}"
+        smoothed = ", smoothed rows" if recipe.smoothing else ""
+        held_back = f"weight decay {recipe.weight_decay:g}{smoothed}"
+        return f"tried {event.candidate.model}, {held_back}: {score}"
     return (
         f"chosen: {_taken(event)}, validation LL {event.valid_ll:.3f} nats "
         f"(independent columns {event.independent:.3f})"
