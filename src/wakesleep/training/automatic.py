@@ -118,7 +118,9 @@ def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
         sparsity=idea.sparsity,
         patience=max(5, PATIENCE // between),
     )
-    most = max(1, most_updates(len(data.train)) // between)
+    # What its sparsity holds back takes its time, and its updates are cheap.
+    updates = MOST_UPDATES if idea.sparsity else most_updates(len(data.train))
+    most = max(1, updates // between)
     wanted = (idea.share * seconds - COMPILATION) / _epoch_seconds(idea.model, recipe, data)
     epochs = int(min(most, max(FEWEST_UPDATES / between, wanted, 1)))
     return Candidate(idea.name, idea.model, recipe.overridden({"epochs": epochs}))
