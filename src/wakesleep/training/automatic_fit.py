@@ -95,7 +95,7 @@ def choose(
     first, *others = automatic_candidates(data, minutes)
     # Nothing learns the frequencies of few distinct rows better than counting does.
     if rows_repeat(data):
-        members = [] if attempts.all_of([first]) else None
+        members: list[HelmholtzMachine | Mixture] | None = [] if attempts.all_of([first]) else None
     else:
         members = _all_members(attempts, first, others)
     if members is None:

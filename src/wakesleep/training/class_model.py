@@ -26,11 +26,11 @@ def rows_repeat(data: Dataset) -> bool:
     """Whether training has few distinct rows, no gaps, and many rows of each."""
     sizes = data.groups or (1,) * data.features
     rows = data.train if isinstance(data.train, MaskedBits) else as_bits(data.train)
-    for table in (rows.take(np.arange(min(SOME_ROWS, len(rows)))), rows):
-        distinct = LatentClasses.of_distinct_rows(_codes(table, sizes), _states(sizes))
-        if distinct is None:
-            return False
-    return len(rows) >= REPEATED * distinct.classes
+    some = rows.take(np.arange(min(SOME_ROWS, len(rows))))
+    if LatentClasses.of_distinct_rows(_codes(some, sizes), _states(sizes)) is None:
+        return False
+    distinct = LatentClasses.of_distinct_rows(_codes(rows, sizes), _states(sizes))
+    return distinct is not None and len(rows) >= REPEATED * distinct.classes
 
 
 def fit_classes(data: Dataset, seed: int = 0) -> Mixture:
