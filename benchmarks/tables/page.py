@@ -114,11 +114,20 @@ def _has_ours(table: Summary) -> bool:
 
 
 def _means(entries: list[tuple[str, Any]]) -> str:
-    methods = [name for name in entries[0][1] if all(name in found for _, found in entries)]
-    means = {
-        name: statistics.fmean(found[name]["mean"] for _, found in entries) for name in methods
-    }
-    return ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+    """Of those who have all tables; then of each who has some, beside ours on the same ones."""
+    methods = dict.fromkeys(name for _, found in entries for name in found)
+    everywhere = [name for name in methods if all(name in found for _, found in entries)]
+    texts = [", ".join(_mean(name, entries) for name in everywhere)]
+    for name in methods:
+        own = [entry for entry in entries if name in entry[1]]
+        if name not in (*everywhere, *NO_RIVALS):
+            both = f"{_mean(OURS, own)}, {_mean(name, own)}"
+            texts.append(f"on {len(own)} that {name} was given: {both}")
+    return "; ".join(texts)
+
+
+def _mean(name: str, entries: list[tuple[str, Any]]) -> str:
+    return f"{name} {statistics.fmean(found[name]['mean'] for _, found in entries):.3f}"
 
 
 def full_table(summary: Summary) -> list[str]:

@@ -31,18 +31,30 @@ def test_intervals_and_verdicts():
     assert verdict("error: age", found | {"ours": interval([0.1])}) == "best"
 
 
+def measured(part, table, split, method, values):
+    """A line of the file."""
+    row = {"part": part, "table": table, "split": split, "method": method, "values": values}
+    return row | {"rows": 120, "seconds": 1.0, "commit": "abc"}
+
+
+def test_who_was_given_some_tables_stands_beside_ours_on_these(tmp_path):
+    scores = {"people": {"ours": 0.6, "mixture": 0.5, "TVAE": 0.7}, "cars": {"ours": 0.9}}
+    scores["cars"]["mixture"] = 0.8
+    rows = [
+        measured("synthetic", table, 0, method, {"learned": value})
+        for table, found in scores.items()
+        for method, value in found.items()
+    ]
+    write_summaries(rows, tmp_path)
+    write_page(tmp_path, tmp_path)
+    page = (tmp_path / NAME).read_text()
+    assert "means over the tables: ours 0.750, mixture 0.650; on 1 that TVAE was given: " in page
+    assert "given: ours 0.600, TVAE 0.700." in page
+
+
 def test_the_page_shows_losses(tmp_path):
     rows = [
-        {
-            "part": "features",
-            "table": "people",
-            "split": split,
-            "method": method,
-            "rows": 120,
-            "values": {"AUC": auc + 0.01 * split, "features": 3},
-            "seconds": 1.0,
-            "commit": "abc",
-        }
+        measured("features", "people", split, method, {"AUC": auc + 0.01 * split, "features": 3})
         for split in (0, 1)
         for method, auc in (("ours", 0.6), ("one-hot columns", 0.9))
     ]

@@ -103,9 +103,16 @@ def test_unseen_levels_are_refused_or_missing(trained, new_file, tmp_path, capsy
     table.to_csv(new_file, index=False)
     words = ["score", str(trained), str(new_file), "--out", str(tmp_path / "s.csv")]
     assert main(words) == 2
-    assert "line 6, column 'colour': 'violet'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "line 6, column 'colour': 'violet'" in said
+    assert "--unseen missing" in said
     assert main([*words, "--unseen", "missing"]) == 0
     assert "1 of 30 cells have levels unseen" in capsys.readouterr().err
+    words = ["impute", str(trained), str(new_file), "--out", str(tmp_path / "i.csv")]
+    assert main([*words, "--unseen", "missing"]) == 0
+    imputed = pd.read_csv(tmp_path / "i.csv")
+    assert imputed["colour"][4] in COLOURS
+    assert imputed["colour"].drop(4).equals(table["colour"].fillna(imputed["colour"]).drop(4))
 
 
 def test_samples_are_rows_of_the_table(trained, tmp_path, capsys):

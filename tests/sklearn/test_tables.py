@@ -129,6 +129,8 @@ def test_unseen_levels_are_refused_by_place_or_missing(fitted):
         scores = lenient.score_samples(strange)
     expected = fitted.score_samples(FRAME.assign(answer=FRAME.answer.where(FRAME.answer == "yes")))
     assert np.array_equal(scores, expected)
+    with pytest.warns(UserWarning, match="cells have levels unseen in training"):
+        assert set(lenient.impute(strange).answer) <= {"yes", "no"}
 
 
 def test_what_is_left_out_is_said_with_a_way_back_in_python():

@@ -89,13 +89,23 @@ def _imputed(
     schema: Schema, read: tuple[Frame, Encoded], drawn: Frame, beside: tuple[Any, Any] | None
 ) -> Frame:
     """The table with its gaps from another, whose further columns follow; certainties if asked."""
-    frame, encoded = read
+    frame, encoded = _with_gaps(schema, *read), read[1]
     absent = [cells for cells in drawn.cells if cells.name not in frame]
     table = impute_missing(frame, drawn)
     table = dataclasses.replace(table, cells=(*table.cells, *absent))
     if beside is None:
         return table
     return with_certainty(table, schema, ~encoded.observed, beside)
+
+
+def _with_gaps(schema: Schema, frame: Frame, encoded: Encoded) -> Frame:
+    """The table with a gap wherever no state was observed, as where a level counts as missing."""
+    gaps = dict(zip((column.name for column in schema.modelled), ~encoded.observed.T, strict=True))
+    cells = tuple(
+        dataclasses.replace(one, missing=one.missing | gaps[one.name]) if one.name in gaps else one
+        for one in frame.cells
+    )
+    return dataclasses.replace(frame, cells=cells)
 
 
 def impute_encoded(

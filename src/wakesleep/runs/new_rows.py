@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from wakesleep.data import load_dataset
 from wakesleep.data.people_tables import TableOptions, packed
-from wakesleep.errors import UsageError
+from wakesleep.errors import DataError, UsageError
 from wakesleep.runs.loading import Run
 from wakesleep.runs.yardstick import Rows, fixed_rows
-from wakesleep.schema import Cells, Encoded, Frame, Schema, without_unseen
+from wakesleep.schema import Cells, Encoded, Frame, Schema, UnseenLevelError, without_unseen
 
 ROW = "row"
 
@@ -96,7 +96,10 @@ def read_new_rows(
     known = frame
     if unseen == "missing":
         known, notes = without_unseen(schema, frame)
-    encoded = schema.encode(known)
+    try:
+        encoded = schema.encode(known)
+    except UnseenLevelError as error:
+        raise DataError(f"{error}; --unseen missing takes such cells for missing") from None
     measure = schema.row_measure(encoded)
     return NewRows(
         packed(encoded, schema), measure, frame, encoded, (*encoded.notes, *notes), schema

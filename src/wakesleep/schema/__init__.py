@@ -26,6 +26,7 @@ from wakesleep.schema.inference import infer_schema as infer_schema
 from wakesleep.schema.latent_classes import LatentClasses as LatentClasses
 from wakesleep.schema.latent_classes import Search as Search
 from wakesleep.schema.levels import LevelColumn as LevelColumn
+from wakesleep.schema.levels import UnseenLevelError as UnseenLevelError
 from wakesleep.schema.markers import MARKERS as MARKERS
 from wakesleep.schema.numbers import NumberColumn as NumberColumn
 from wakesleep.schema.output import impute_missing as impute_missing

@@ -22,6 +22,10 @@ from wakesleep.schema.values import (
 OTHER = "other"
 
 
+class UnseenLevelError(DataError):
+    """A level that no training row has, in a column that has none for others."""
+
+
 @dataclass(frozen=True)
 class LevelColumn(Column):
     """A column whose cells have one of some levels.
@@ -97,7 +101,7 @@ class LevelColumn(Column):
         texts = value_texts(these.storage, these.values)
         if self.other is None:
             position = int(unseen[np.argmin([these.first_row(int(i)) for i in unseen])])
-            raise DataError(
+            raise UnseenLevelError(
                 f"{frame.place(these.first_row(position), self.name)}: {quoted(texts[position])} "
                 f"is none of the training rows' levels ({listed(self.levels)}): correct it, leave "
                 "the cell empty, or train with rows that have it"
