@@ -99,7 +99,7 @@ def test_many_sweeps_of_either_contrastive_divergence_give_the_exact_gradient(ch
     machine = small_machine("rbm 3")
     estimator = Reweighted(samples=1, chains=chains, sweeps=20)
     state = estimator.init(machine, 8, key)
-    assert state.chains.shape == (chains, FEATURES)
+    assert np.shape(state.chains) == ((chains, FEATURES) if chains else (0,))
 
     @eqx.filter_jit
     def step(state, key):

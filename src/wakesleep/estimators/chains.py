@@ -25,6 +25,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key, PyTree
 
 from wakesleep import shares
+from wakesleep.errors import UsageError
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.layers import RBM
 from wakesleep.models.base import Draw, LatentModel
@@ -43,14 +44,14 @@ class Centre(NamedTuple):
 
 
 class TopState(NamedTuple):
-    """What is remembered of an undirected top from step to step.
+    """What is remembered of an undirected top from step to step; notes for it have the same form.
 
     Attributes:
-        chains: those that last; none of them in contrastive divergence.
+        chains: those that last, `[M, D]`; `()` in contrastive divergence.
         centre: what its units are counted from.
     """
 
-    chains: Float[Array, "M D"]
+    chains: PyTree
     centre: Centre
 
 
@@ -61,7 +62,18 @@ def first_state(model: LatentModel, chains: int, key: Key[Array, ""]) -> PyTree:
         return ()
     bits = jax.random.bernoulli(key, 0.5, (chains, rbm.size)).astype(jnp.float32)
     v = jax.nn.sigmoid(rbm.b)
-    return TopState(bits, Centre(v, rbm.hidden_mean(v)))
+    return TopState(bits if chains else (), Centre(v, rbm.hidden_mean(v)))
+
+
+def own_chains(chains: Float[Array, "M D"]) -> Float[Array, "_ D"]:
+    """Those of the chains that go with this share of the minibatch."""
+    among = shares.here().among
+    if len(chains) % among:
+        raise UsageError(
+            f"{len(chains)} chains cannot be cut into {among} equal shares, as a minibatch is: "
+            f"chains = {among * -(-len(chains) // among)} can"
+        )
+    return shares.portion(chains)
 
 
 def centre_of(rbm: RBM, v: Float[Array, "B D"]) -> Centre:
@@ -107,5 +119,5 @@ def negative_phase(model: Any, chains: Float[Array, "M _"]) -> Float[Array, ""]:
 def chain_dreams(
     model: Any, key: Key[Array, ""], chains: Float[Array, "M _"], count: int
 ) -> tuple[Any, Any]:
-    """Dreams below the chains, each used again and again where they are fewer."""
-    return model.dream_below(key, chains[shares.places(count) % len(chains)])
+    """Dreams below the chains, each used several times in a row where they are fewer."""
+    return model.dream_below(key, chains[jnp.arange(count) * len(chains) // count])

@@ -18,6 +18,7 @@ from wakesleep.estimators.chains import (
     has_chains,
     moved,
     negative_phase,
+    own_chains,
     with_centred_top,
 )
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
@@ -120,14 +121,10 @@ class Reweighted(Estimator):
         key: Key[Array, ""],
     ) -> PyTree:
         """The chains that last after this step's sweeps, and the centre after its rows."""
-        del rows
-        rbm = undirected_top(model)
-        if rbm is None:
+        del rows, key
+        if undirected_top(model) is None:
             return state
-        chains = state.chains
-        if self.chains:
-            chains = rbm.gibbs(jax.random.fold_in(key, CHAINS), chains, self.sweeps)
-        return TopState(chains, moved(state.centre, notes))
+        return TopState(notes.chains, moved(state.centre, notes.centre))
 
     def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
         """What the wake updates climb, and what a person plots of the samples."""
@@ -142,7 +139,7 @@ class Reweighted(Estimator):
     def _undirected(
         self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]
     ) -> tuple[PyTree, PyTree]:
-        """The chains of an undirected top, which last or start from the data, and the data's means.
+        """An undirected top's chains after their sweeps, and notes of them and of the data's means.
 
         Both are `()` for a model that is normalised.
         """
@@ -151,5 +148,6 @@ class Reweighted(Estimator):
             return (), ()
         key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
         starts = data_starts(key_start, drawn, batch.x)
-        chains = state.chains if self.chains else rbm.gibbs(key_chain, starts, self.sweeps)
-        return chains, centre_of(rbm, starts)
+        before = own_chains(state.chains) if self.chains else starts
+        chains = rbm.gibbs(key_chain, before, self.sweeps)
+        return chains, TopState(chains if self.chains else (), centre_of(rbm, starts))
