@@ -1,5 +1,6 @@
 """Training under an undirected top: gradients against exact ones, and every door."""
 
+import dataclasses
 import json
 
 import equinox as eqx
@@ -206,12 +207,22 @@ def test_digits_are_learnt_and_a_resumed_run_repeats_the_whole_one(text, digits)
     middle = [event for event in seen if isinstance(event, EpochDone)][2]
     again = ws.fit(text, digits, recipe, seed=1, resume=middle.snapshot)
     assert same_bits(again.snapshot.arrays, whole.snapshot.arrays)
+    for chains in (0, 30):
+        other = dataclasses.replace(recipe, estimator={"chains": chains})
+        with pytest.raises(ws.UsageError, match="remembers arrays of other shapes"):
+            ws.fit(text, digits, other, seed=1, resume=middle.snapshot)
 
 
 @pytest.mark.parametrize("name", [n for n in ESTIMATORS if n not in ("reweighted", "remembering")])
 def test_an_estimator_without_a_negative_phase_refuses_an_rbm(name, digits):
     with pytest.raises(ws.UsageError, match="no negative phase for an RBM"):
         ws.fit("dbn 2-3", digits, ws.Recipe(estimator={"name": name}))
+
+
+def test_chains_that_shares_cannot_divide_are_refused(digits):
+    recipe = ws.Recipe(epochs=1, shares=2, estimator={"chains": 7})
+    with pytest.raises(ws.UsageError, match="7 chains cannot be cut into 2 equal shares"):
+        ws.fit("rbm 3", digits, recipe)
 
 
 def test_features_of_a_plain_rbm_are_its_hidden_units_probabilities(digits):

@@ -42,6 +42,7 @@ from wakesleep.training.snapshot import (
     Best,
     Position,
     Snapshot,
+    check_resumes,
     first_arrays,
     next_phase_state,
     step_config,
@@ -114,6 +115,8 @@ def fit_model(
         )
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
+    if resume is not None:
+        check_resumes(resume, chosen, data.train, seed)
     shown = sys.stderr.isatty() if progress is None else progress
     with TrainingProgress(quiet=not shown, as_json=False) as bar:
         session = _Session(data, chosen, seed, (*observers, bar), should_stop)
