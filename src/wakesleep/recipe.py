@@ -80,8 +80,8 @@ class Recipe:
     init: Annotated[str, Choice(("default", "paper"))] = "default"
     """How parameters start; default also starts p's visible bias at the data's log-odds."""
     pretrain: Annotated[int, Whole()] = 0
-    """For a deep belief network: epochs of contrastive divergence, layer by layer, before the
-    first phase."""
+    """For a deep belief network: epochs for each of its layers, one after another as RBMs, before
+    the first phase."""
     phases: tuple[Mapping[str, Any], ...] = ()
     """Overrides, one mapping per phase; empty for a single phase."""
 
