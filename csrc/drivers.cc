@@ -187,6 +187,20 @@ void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers
   });
 }
 
+void run_bit_affine(const Kernels& kernels, BitAffine args, Workers& workers) {
+  const int64_t row_blocks = parts(args.rows, kBitRows), unit_blocks = parts(args.units, kBitUnits);
+  const int64_t size = row_blocks * kBitRows * bit_groups(args.parents);
+  args.codes = shared_arena().take<uint8_t>(size + row_blocks);
+  args.other = reinterpret_cast<bool*>(args.codes + size);
+  in_parts(workers, row_blocks, task_rows(kBitRows * args.parents), [&](int64_t first, int64_t last) {
+    kernels.bit_codes(args, first, last);
+  });
+  const int64_t largest = task_rows(args.rows * bit_groups(args.parents));
+  in_parts(workers, unit_blocks, largest, [&](int64_t first, int64_t last) {
+    kernels.bit_affine(args, first, last, task_scratch(kernels.bit_affine_scratch()));
+  });
+}
+
 // Blocks of all parameters in one row: a step has many small ones, and one large one.
 void run_optimiser_step(const Kernels& kernels, const OptimiserStep& args, Workers& workers) {
   struct Block {

@@ -2,6 +2,7 @@
 #include "affine.h"
 #include "ar_sbn.h"
 #include "bernoulli.h"
+#include "bit_affine.h"
 #include "kernels.h"
 #include "logistic.h"
 #include "nade_forward.h"
@@ -77,6 +78,16 @@ void affine_update(const AffineUpdate& args, int64_t first, int64_t last, float*
   AffineMover(args, scratch).run(first, last);
 }
 
+void bit_codes(const BitAffine& args, int64_t first, int64_t last) {
+  for (int64_t block = first; block < last; ++block) write_codes(args, block);
+}
+
+int64_t bit_affine_scratch() { return BitAffineUnits::scratch(); }
+
+void bit_affine(const BitAffine& args, int64_t first, int64_t last, float* scratch) {
+  for (int64_t block = first; block < last; ++block) BitAffineUnits(args, block, scratch).run();
+}
+
 }  // namespace
 
 #define WAKESLEEP_STRING_(name) #name
@@ -104,6 +115,9 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     bernoulli_gradient_part,
     affine_scratch,
     affine_update,
+    bit_codes,
+    bit_affine_scratch,
+    bit_affine,
     move_parameter,
 };
 

@@ -31,6 +31,7 @@ _TARGETS = (
     "bernoulli_log_prob",
     "bernoulli_gradient",
     "affine_update",
+    "bit_affine",
     "optimiser_step",
 )
 
