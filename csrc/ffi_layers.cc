@@ -95,20 +95,6 @@ ffi::Error affine_update(ffi::ThreadPool pool, Array outputs, Array before, Arra
   return ffi::Error::Success();
 }
 
-ffi::Error bit_affine(ffi::ThreadPool pool, Array y, Array W, Array b, Result outputs) {
-  BitAffine args{};
-  args.rows = height(y);
-  args.units = width(*outputs);
-  args.parents = width(y);
-  args.y = y.typed_data();
-  args.W = W.typed_data();
-  args.b = b.typed_data();
-  args.outputs = outputs->typed_data();
-  PoolWorkers<ffi::ThreadPool> workers(pool);
-  run_bit_affine(kernels_in_use(), args, workers);
-  return ffi::Error::Success();
-}
-
 }  // namespace
 }  // namespace wakesleep
 
@@ -166,14 +152,6 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_affine_update, wakesleep::affine_update,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
                                   .Arg<Array>()
-                                  .Arg<Array>()
-                                  .Arg<Array>()
-                                  .Arg<Array>()
-                                  .Ret<Array>());
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(wakesleep_bit_affine, wakesleep::bit_affine,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
                                   .Arg<Array>()
                                   .Arg<Array>()
                                   .Arg<Array>()

@@ -8,7 +8,6 @@ import math
 import jax
 from jaxtyping import Array, Float
 
-from wakesleep.kernels.affine import affine
 from wakesleep.kernels.bernoulli import bernoulli_log_prob, bernoulli_sample, logistic_noise
 from wakesleep.kernels.bernoulli_reference import logistic_from_bits, softplus
 
@@ -21,6 +20,18 @@ __all__ = [
     "logistic_noise",
     "softplus",
 ]
+
+
+def affine(
+    y: Float[Array, "*batch C"], W: Float[Array, "D C"], b: Float[Array, " D"]
+) -> Float[Array, "*batch D"]:
+    """W y + b over any leading dimensions.
+
+    The product is one of two plain matrices: with several leading dimensions XLA would copy
+    both operands of the weights' gradient, transposed, before multiplying them.
+    """
+    rows = y.reshape(math.prod(y.shape[:-1]), y.shape[-1])
+    return (rows @ W.T + b).reshape(*y.shape[:-1], W.shape[0])
 
 
 def log_mean_exp(values: Float[Array, "*batch K"]) -> Float[Array, "*batch"]:

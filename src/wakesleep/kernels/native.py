@@ -32,6 +32,7 @@ _TARGETS = (
     "bernoulli_gradient",
     "affine_update",
     "bit_affine",
+    "bit_outer",
     "optimiser_step",
 )
 
