@@ -15,10 +15,10 @@ FEWEST_ROWS = 16
 def bit_affine(
     y: Float[Array, "*batch C"], W: Float[Array, "D C"], b: Float[Array, " D"]
 ) -> Float[Array, "*batch D"]:
-    """W y + b over any leading dimensions, of an y that is bits.
+    """W y + b over any leading dimensions, for a y that is bits.
 
-    Four bits choose one of sixteen sums of weights, which all rows share: a quarter of the additions
-    of a matrix product. Other values than bits are right too, but slower than a product.
+    Four bits choose one of sixteen sums of weights, which all rows share: a quarter of a matrix
+    product's additions. Other values than bits are right too, but slower than a product.
     """
     rows = y.reshape(math.prod(y.shape[:-1]), y.shape[-1])
     return _map(rows, W, b).reshape(*y.shape[:-1], W.shape[0])
