@@ -26,7 +26,8 @@ from wakesleep import architecture, kernels
 from wakesleep.kernels import ar_sbn, nade_reference
 from wakesleep.numerics import bernoulli_log_prob, logistic_noise
 from wakesleep.recipe import Recipe
-from wakesleep.training.work import step_flops
+from wakesleep.training.cost import Amounts, measure_rates, part_seconds
+from wakesleep.training.work import machine, step_flops, step_passes
 
 BATCH, SAMPLES, PIXELS, HIDDEN = 25, 5, 784, 200
 STEPS_PER_CALL = 20
@@ -57,6 +58,8 @@ class Row:
     at_least: bool
     work_ratio: float | None = None
     """The arithmetic of the slower side over that of the faster, where they differ in it."""
+    parts: dict[str, dict[str, float]] | None = None
+    """Of steps: milliseconds of each kind of work alone, at rates measured in the same run."""
 
     @property
     def ratio(self) -> float:
@@ -167,11 +170,19 @@ def training_step(name: str) -> Timed:
     return lambda: steps.run(STEPS_PER_CALL)
 
 
+def parts_of_step(name: str, rates: Amounts) -> dict[str, float]:
+    shapes = machine(name, PIXELS)
+    seconds = part_seconds(shapes, step_passes(shapes, BATCH, SAMPLES), rates)
+    return {part: 1e3 * value for part, value in seconds._asdict().items()}
+
+
 def step_cost(dear: str, cheap: str, goal: float, repetitions: int) -> Row:
+    rates = measure_rates()
+    parts = {name: parts_of_step(name, rates) for name in (dear, cheap)}
     steps = {name: training_step(name) for name in (dear, cheap)}
     slower, faster = compare(steps, repetitions, STEPS_PER_CALL)
     work = step_flops(dear, PIXELS, BATCH, SAMPLES) / step_flops(cheap, PIXELS, BATCH, SAMPLES)
-    return Row("training step", slower, faster, goal, at_least=False, work_ratio=work)
+    return Row("training step", slower, faster, goal, at_least=False, work_ratio=work, parts=parts)
 
 
 def measure(repetitions: int) -> list[Row]:

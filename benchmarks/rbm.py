@@ -63,7 +63,7 @@ def main() -> None:
         score = ws.log_likelihood(model, test, key=jax.random.key(SEED))
 
         def features(rows: np.ndarray, model: Any = model) -> np.ndarray:
-            return np.asarray(jax.nn.sigmoid(model.undirected.hidden_logits(jnp.asarray(rows))))
+            return np.asarray(model.undirected.hidden_mean(jnp.asarray(rows)))
 
         classifier = LogisticRegression(C=10.0, max_iter=2000).fit(features(train), train_digit)
         models[name] = {

@@ -187,6 +187,42 @@ void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers
   });
 }
 
+void run_bit_affine(const Kernels& kernels, BitAffine args, Workers& workers) {
+  const int64_t row_blocks = parts(args.rows, kBitRows), unit_blocks = parts(args.units, kBitUnits);
+  const int64_t size = row_blocks * kBitRows * bit_groups(args.parents);
+  args.codes = shared_arena().take<uint8_t>(size + row_blocks);
+  args.other = reinterpret_cast<bool*>(args.codes + size);
+  in_parts(workers, row_blocks, task_rows(kBitRows * args.parents), [&](int64_t first, int64_t last) {
+    kernels.bit_row_codes(args, first, last);
+  });
+  const int64_t largest = task_rows(args.rows * bit_groups(args.parents));
+  in_parts(workers, unit_blocks, largest, [&](int64_t first, int64_t last) {
+    kernels.bit_affine(args, first, last, task_scratch(kernels.bit_affine_scratch()));
+  });
+}
+
+void run_bit_outer(const Kernels& kernels, BitOuter args, Workers& workers) {
+  if (args.rows == 0) {
+    std::fill_n(args.dW, args.units * args.parents, 0.0f);
+    std::fill_n(args.db, args.units, 0.0f);
+    return;
+  }
+  const int64_t groups = bit_groups(args.rows);
+  const int64_t size = parts(args.parents, kBitUnits) * kBitUnits * groups;
+  args.codes = shared_arena().take<uint8_t>(size + groups);
+  args.other = reinterpret_cast<bool*>(args.codes + size);
+  // The last block may have fewer parents than codes.
+  std::fill(args.codes + size - kBitUnits * groups, args.codes + size, 0);
+  in_parts(workers, groups, task_rows(kBitGroup * args.parents), [&](int64_t first, int64_t last) {
+    kernels.bit_parent_codes(args, first, last);
+  });
+  in_parts(workers, parts(args.units, kBitUnits), task_rows(args.parents * groups),
+           [&](int64_t first, int64_t last) {
+             kernels.bit_outer(args, first, last,
+                               task_scratch(kernels.bit_outer_scratch(args.parents)));
+           });
+}
+
 // Blocks of all parameters in one row: a step has many small ones, and one large one.
 void run_optimiser_step(const Kernels& kernels, const OptimiserStep& args, Workers& workers) {
   struct Block {

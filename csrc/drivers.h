@@ -26,6 +26,12 @@ void run_bernoulli_gradient(const Kernels& kernels, const BernoulliGradient& arg
 
 void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers& workers);
 
+// `args` without codes and other.
+void run_bit_affine(const Kernels& kernels, BitAffine args, Workers& workers);
+
+// `args` without codes and other.
+void run_bit_outer(const Kernels& kernels, BitOuter args, Workers& workers);
+
 void run_optimiser_step(const Kernels& kernels, const OptimiserStep& args, Workers& workers);
 
 }  // namespace wakesleep

@@ -2,6 +2,8 @@
 #include "affine.h"
 #include "ar_sbn.h"
 #include "bernoulli.h"
+#include "bit_affine.h"
+#include "bit_outer.h"
 #include "kernels.h"
 #include "logistic.h"
 #include "nade_forward.h"
@@ -77,6 +79,26 @@ void affine_update(const AffineUpdate& args, int64_t first, int64_t last, float*
   AffineMover(args, scratch).run(first, last);
 }
 
+void bit_row_codes(const BitAffine& args, int64_t first, int64_t last) {
+  for (int64_t block = first; block < last; ++block) write_row_codes(args, block);
+}
+
+int64_t bit_affine_scratch() { return BitAffineUnits::scratch(); }
+
+void bit_affine(const BitAffine& args, int64_t first, int64_t last, float* scratch) {
+  for (int64_t block = first; block < last; ++block) BitAffineUnits(args, block, scratch).run();
+}
+
+void bit_parent_codes(const BitOuter& args, int64_t first, int64_t last) {
+  for (int64_t group = first; group < last; ++group) write_parent_codes(args, group);
+}
+
+int64_t bit_outer_scratch(int64_t parents) { return BitOuterUnits::scratch(parents); }
+
+void bit_outer(const BitOuter& args, int64_t first, int64_t last, float* scratch) {
+  for (int64_t block = first; block < last; ++block) BitOuterUnits(args, block, scratch).run();
+}
+
 }  // namespace
 
 #define WAKESLEEP_STRING_(name) #name
@@ -104,6 +126,12 @@ const Kernels WAKESLEEP_TABLE(WAKESLEEP_INSTRUCTION_SET) = {
     bernoulli_gradient_part,
     affine_scratch,
     affine_update,
+    bit_row_codes,
+    bit_affine_scratch,
+    bit_affine,
+    bit_parent_codes,
+    bit_outer_scratch,
+    bit_outer,
     move_parameter,
 };
 

@@ -11,6 +11,9 @@ namespace wakesleep {
 constexpr int64_t kNadeBlock = 8;    // samples whose hidden layers fit the first cache together
 constexpr int64_t kTile = 16;        // units between two looks at the range of a hidden layer
 constexpr int64_t kArSbnBlock = 64;  // samples that share the transposed tile of S
+constexpr int64_t kBitGroup = 4;     // bits that choose a sum of weights together
+constexpr int64_t kBitRows = 8;      // rows that are added up together
+constexpr int64_t kBitUnits = 8;     // and units of them
 
 // An operand whose rows each serve `repeat` consecutive samples.
 struct Rows {
@@ -124,6 +127,30 @@ struct AffineUpdate {
   float* moved;          // [samples, units], W after + b
 };
 
+struct BitAffine {
+  int64_t rows;
+  int64_t units;
+  int64_t parents;
+  const float* y;  // [rows, parents]
+  const float* W;  // [units, parents]
+  const float* b;
+  uint8_t* codes;  // [blocks of rows, groups of parents, kBitRows]: where a row's sum begins
+  bool* other;     // [blocks of rows]: whether a value is neither 0 nor 1
+  float* outputs;  // [rows, units], W y + b
+};
+
+struct BitOuter {
+  int64_t rows;
+  int64_t units;
+  int64_t parents;
+  const float* g;  // [rows, units], the gradient of W y + b
+  const float* y;  // [rows, parents]
+  uint8_t* codes;  // [blocks of parents, groups of rows, 8]: where a parent's sum begins
+  bool* other;     // [groups of rows]: whether a value is neither 0 nor 1
+  float* dW;       // [units, parents]
+  float* db;
+};
+
 // How every parameter moves, in a step of its optimiser.
 struct OptimiserRule {
   bool adam;             // or damped momentum
@@ -173,6 +200,8 @@ constexpr int64_t word_parts(const WordSource& source, int64_t count) {
 
 constexpr int64_t words(int64_t units) { return (units + 63) / 64; }
 
+constexpr int64_t bit_groups(int64_t bits) { return (bits + kBitGroup - 1) / kBitGroup; }
+
 constexpr int64_t tiles(int64_t units) { return (units + kTile - 1) / kTile; }
 
 // One instruction set's kernels. Scratch sizes are in floats.
@@ -206,6 +235,14 @@ struct Kernels {
   // Samples [first, last).
   int64_t (*affine_scratch)(int64_t parents);
   void (*affine_update)(const AffineUpdate&, int64_t first, int64_t last, float* scratch);
+  // Blocks [first, last) of kBitRows rows, then of kBitUnits units.
+  void (*bit_row_codes)(const BitAffine&, int64_t first, int64_t last);
+  int64_t (*bit_affine_scratch)();
+  void (*bit_affine)(const BitAffine&, int64_t first, int64_t last, float* scratch);
+  // Groups [first, last) of kBitGroup rows, then blocks of kBitUnits units.
+  void (*bit_parent_codes)(const BitOuter&, int64_t first, int64_t last);
+  int64_t (*bit_outer_scratch)(int64_t parents);
+  void (*bit_outer)(const BitOuter&, int64_t first, int64_t last, float* scratch);
   // Elements [first, last) of one parameter; the sum of their gradients' squares.
   float (*move_parameter)(const OptimiserRule&, const Parameter&, int64_t first, int64_t last);
 };

@@ -57,6 +57,10 @@ class Recipe:
     """That of q."""
     weight_decay: Annotated[float, Number()] = 0.01
     """Decoupled weight decay, per unit of learning rate."""
+    sparsity: Annotated[float | int, Number()] = 0.0
+    """A decoupled L1 penalty on the autoregressive weights of AR-SBN and DARN layers, per unit of
+    learning rate: weights that the rows do not speak for are drawn to zero. For few rows of many
+    columns; 0 for none."""
     smoothing: Annotated[float | int, Number()] = 0.0
     """For tables: every pass moves the numbers of its rows by noise, so many times as wide as is
     usual for as many rows; 0 for none."""
@@ -76,8 +80,8 @@ class Recipe:
     init: Annotated[str, Choice(("default", "paper"))] = "default"
     """How parameters start; default also starts p's visible bias at the data's log-odds."""
     pretrain: Annotated[int, Whole()] = 0
-    """For a deep belief network: epochs of contrastive divergence, layer by layer, before the
-    first phase."""
+    """For a deep belief network: epochs for each of its layers, one after another as RBMs, before
+    the first phase."""
     phases: tuple[Mapping[str, Any], ...] = ()
     """Overrides, one mapping per phase; empty for a single phase."""
 

@@ -145,6 +145,13 @@ def drawn(draw: Callable[[tuple[int, ...]], Array], shape: tuple[int, ...], axis
     share = here()
     if share.among == 1:
         return draw(shape)
-    own = shape[axis]
-    whole = draw((*shape[:axis], own * share.among, *shape[axis + 1 :]))
+    return portion(draw((*shape[:axis], shape[axis] * share.among, *shape[axis + 1 :])), axis)
+
+
+def portion(whole: Array, axis: int = 0) -> Array:
+    """What is this share's of something that is there for all of them, along `axis`."""
+    share = here()
+    if share.among == 1:
+        return whole
+    own = whole.shape[axis] // share.among
     return lax.dynamic_slice_in_dim(whole, share.number * own, own, axis)

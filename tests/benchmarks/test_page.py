@@ -34,9 +34,12 @@ def test_what_a_person_waits_for_and_how_a_step_grows_have_their_sentences(tmp_p
     (tmp_path / "step.json").write_text(json.dumps(step))
     seconds = {"first_epoch_seconds": 61.5, "first_epoch_again_seconds": 62.5}
     seconds |= {"fit_seconds": 63.5, "fit_again_seconds": 64.5}
-    (tmp_path / "start.json").write_text(json.dumps({**step, "model": "sbn 9", **seconds}))
+    named = {"nothing_compiled": 65.5, "new_process": 66.25, "again": 67.25}
+    found = {**step, "model": "sbn 9", "named_fit_seconds": named, **seconds}
+    (tmp_path / "start.json").write_text(json.dumps(found))
     text = page(tmp_path)
     assert "a step of 100 examples takes 4.32 times that of 25" in text
     section = text.split("## The first second\n")[1].split("\n## Kernels\n")[0]
     assert "(`sbn 9`)" in section
     assert all(f"{value:.1f} s" in section for value in seconds.values())
+    assert all(text in section for text in ("65.5 s", "66.25 s", "67.25 s"))

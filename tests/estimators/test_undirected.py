@@ -1,5 +1,6 @@
 """Training under an undirected top: gradients against exact ones, and every door."""
 
+import dataclasses
 import json
 
 import equinox as eqx
@@ -21,7 +22,9 @@ from tests.training.test_fit import same_bits
 from wakesleep.cli import main
 from wakesleep.data import Dataset, MaskedBits, PackedBits
 from wakesleep.estimators import ESTIMATORS, Batch, Reweighted
+from wakesleep.estimators.chains import Centre, TopState, centred
 from wakesleep.evaluation import LogLikelihood
+from wakesleep.layers import RBM
 from wakesleep.training.events import EpochDone
 
 X = all_bits(FEATURES)[1::5]
@@ -49,10 +52,22 @@ def assert_mean_is(samples, exact, slack=0.0):
     assert np.all(np.abs(samples.mean(0) - exact) < 4.5 * error + slack + 1e-5)
 
 
-def exact_states(machine, count, chains):
+def no_centre(machine):
+    """Units counted from 0, with which the centred gradient is the plain one."""
+    rbm = machine.p[-1]
+    return Centre(jnp.zeros(rbm.size), jnp.zeros(rbm.units))
+
+
+def exact_states(machine, count, chains, centre=None):
     """Chains that have the RBM's distribution already, which a sweep leaves as it is."""
     exact, random = undirected.ExactRBM(machine.p[-1]), np.random.default_rng(0)
-    return [jnp.asarray(exact.draw(random, chains), jnp.float32) for _ in range(count)]
+    drawn = [jnp.asarray(exact.draw(random, chains), jnp.float32) for _ in range(count)]
+    return [TopState(each, centre or no_centre(machine)) for each in drawn]
+
+
+def data_weights():
+    """Of every state of the data's units, when the data are X."""
+    return np.isin(np.arange(2**FEATURES), np.arange(2**FEATURES)[1::5]) / len(X)
 
 
 def test_reweighted_under_an_rbm_converges_to_the_exact_gradients(key):
@@ -85,10 +100,11 @@ def test_many_sweeps_of_either_contrastive_divergence_give_the_exact_gradient(ch
     machine = small_machine("rbm 3")
     estimator = Reweighted(samples=1, chains=chains, sweeps=20)
     state = estimator.init(machine, 8, key)
-    assert np.shape(state) == ((chains, FEATURES) if chains else (0,))
+    assert np.shape(state.chains) == ((chains, FEATURES) if chains else (0,))
 
     @eqx.filter_jit
     def step(state, key):
+        state = state._replace(centre=no_centre(machine))
         found = estimator.step(machine, state, Batch(X, jnp.arange(len(X))), key)
         return found.state, found.gradients.p[-1]
 
@@ -97,17 +113,50 @@ def test_many_sweeps_of_either_contrastive_divergence_give_the_exact_gradient(ch
         state, gradient = step(state, step_key)
         found.append(flat(gradient))
     exact = undirected.ExactRBM(machine.p[-1])
-    weights = np.isin(np.arange(2**FEATURES), np.arange(2**FEATURES)[1::5]) / len(X)
-    assert_mean_is(-np.stack(found[1:]), exact.gradient(weights))
+    assert_mean_is(-np.stack(found[1:]), exact.gradient(data_weights()))
+
+
+def test_the_gradient_is_that_of_the_centred_parameters(key):
+    machine = small_machine("rbm 3")
+    v, u = np.linspace(0.1, 0.8, FEATURES), np.linspace(0.3, 0.7, 3)
+    states = exact_states(machine, 20, 2000, Centre(jnp.asarray(v), jnp.asarray(u)))
+    (top,) = gradients(Reweighted(samples=1), machine, jax.random.split(key, 20), states)
+    exact = undirected.ExactRBM(machine.p[-1])
+    step = exact.centred_step(data_weights(), v, u)
+    assert_mean_is(-top, step)
+    assert np.abs(step - exact.gradient(data_weights())).max() > 0.05
+
+
+def test_centring_is_a_symmetric_and_positive_matrix():
+    """So the way up has no end but where the plain gradient is zero."""
+    random, shape = np.random.default_rng(0), RBM(jnp.zeros((3, 4)), jnp.zeros(4), jnp.zeros(3))
+    centre = Centre(*(jnp.asarray(random.uniform(size=n), jnp.float32) for n in (4, 3)))
+    leaves, restore = jax.flatten_util.ravel_pytree(shape)
+    columns = [flat(centred(restore(unit), centre)) for unit in jnp.eye(len(leaves))]
+    np.testing.assert_allclose(columns, np.transpose(columns), atol=1e-6)
+    assert np.linalg.eigvalsh(columns).min() > 0.01
+
+
+def test_the_centre_goes_to_the_means_of_the_data(key):
+    machine = small_machine("rbm 3")
+    estimator = Reweighted(samples=1, chains=2)
+    state, batch = estimator.init(machine, 8, key), Batch(X, jnp.arange(len(X)))
+    step = eqx.filter_jit(lambda state: estimator.step(machine, state, batch, key).state)
+    for _ in range(1000):
+        state = step(state)
+    exact = undirected.ExactRBM(machine.p[-1]).statistics(data_weights())
+    np.testing.assert_allclose(state.centre.v, exact["b"], atol=1e-4)
+    np.testing.assert_allclose(state.centre.u, exact["c"], atol=1e-4)
 
 
 def test_one_sweep_from_the_data_is_not_the_exact_gradient(key):
     """The bias that chains that last are there to avoid."""
     machine = small_machine("rbm 3")
     keys, x = jax.random.split(key, 50), jnp.tile(X, (400, 1))
-    (top,) = gradients(Reweighted(samples=1, chains=0), machine, keys, [()] * 50, x)
-    weights = np.isin(np.arange(2**FEATURES), np.arange(2**FEATURES)[1::5]) / len(X)
-    exact = undirected.ExactRBM(machine.p[-1]).gradient(weights)
+    (top,) = gradients(
+        Reweighted(samples=1, chains=0), machine, keys, exact_states(machine, 50, 0), x
+    )
+    exact = undirected.ExactRBM(machine.p[-1]).gradient(data_weights())
     error = top.std(0, ddof=1) / np.sqrt(50)
     assert np.abs((-top.mean(0) - exact) / error).max() > 10
 
@@ -153,16 +202,27 @@ def test_digits_are_learnt_and_a_resumed_run_repeats_the_whole_one(text, digits)
     scores = [record.valid_ll for record in whole.history]
     assert scores[-1] > scores[0] + 1
     assert abs(whole.history[-1].train_ll - scores[-1]) < 3
-    assert np.shape(whole.snapshot.arrays.state.estimator) == (100, 64 if text == "rbm 12" else 20)
+    chains = whole.snapshot.arrays.state.estimator.chains
+    assert chains.shape == (100, 64 if text == "rbm 12" else 20)
     middle = [event for event in seen if isinstance(event, EpochDone)][2]
     again = ws.fit(text, digits, recipe, seed=1, resume=middle.snapshot)
     assert same_bits(again.snapshot.arrays, whole.snapshot.arrays)
+    for chains in (0, 30):
+        other = dataclasses.replace(recipe, estimator={"chains": chains})
+        with pytest.raises(ws.UsageError, match="remembers arrays of other shapes"):
+            ws.fit(text, digits, other, seed=1, resume=middle.snapshot)
 
 
 @pytest.mark.parametrize("name", [n for n in ESTIMATORS if n not in ("reweighted", "remembering")])
 def test_an_estimator_without_a_negative_phase_refuses_an_rbm(name, digits):
     with pytest.raises(ws.UsageError, match="no negative phase for an RBM"):
         ws.fit("dbn 2-3", digits, ws.Recipe(estimator={"name": name}))
+
+
+def test_chains_that_shares_cannot_divide_are_refused(digits):
+    recipe = ws.Recipe(epochs=1, shares=2, estimator={"chains": 7})
+    with pytest.raises(ws.UsageError, match="7 chains cannot be cut into 2 equal shares"):
+        ws.fit("rbm 3", digits, recipe)
 
 
 def test_features_of_a_plain_rbm_are_its_hidden_units_probabilities(digits):

@@ -29,10 +29,14 @@ def digest():
     )
     independent = (noise, bits, bits_log_prob, *back((bits, bits_log_prob)))
     moved = kernels.affine_update(c, x, drawn[0], W[:, :150])
+    mapped, back = jax.vjp(lambda W, b: kernels.bit_affine(x, W, b), W[:, :150], g[0])
+    products = (mapped, *back(g))
     trained, norm = two_steps(build("sbn/sbn 100", 784, key=jax.random.key(5)))
-    results = (logits, *gradients, *drawn, *autoregressive, *independent, moved, trained, norm)
+    results = (logits, *gradients, *drawn, *autoregressive, *independent, moved, *products)
+    results += (trained, norm)
     names = ["logits", "da", "dc", "dW", "dV", "x", "x_logits", "ar_x", "ar_logits"]
-    names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved", "trained", "norm"]
+    names += ["noise", "bits", "bits_log_prob", "bits_dc", "moved", "mapped", "mapped_dW"]
+    names += ["mapped_db", "trained", "norm"]
     return dict(zip(names, map(np.asarray, results), strict=True))
 
 

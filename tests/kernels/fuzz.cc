@@ -254,6 +254,7 @@ void fuzz_affine_update(const Kernels& kernels, Workers& workers) {
 }
 
 #include "fuzz_bernoulli.h"
+#include "fuzz_bits.h"
 #include "fuzz_optimiser.h"
 
 int main(int count, char** arguments) {
@@ -277,6 +278,9 @@ int main(int count, char** arguments) {
       fuzz_bernoulli_sample(*kernels, bits, workers);
       fuzz_shares(*kernels, workers);
       fuzz_affine_update(*kernels, workers);
+      const BitRows rows;
+      fuzz_bit_affine(*kernels, rows, workers);
+      fuzz_bit_outer(*kernels, rows, workers);
       fuzz_optimiser_step(*kernels, workers);
       if (round == 0) fuzz_rare_words(*kernels, workers);
     }

@@ -26,14 +26,17 @@ class ExactRBM:
         """Exact samples of v."""
         return self.v[random.choice(len(self.v), count, p=self.joint.sum(1))]
 
-    def statistics(self, weights):
-        """E[u vᵀ], E[v], E[u] when v has these weights and u is P(u | v): what log p* climbs."""
+    def statistics(self, weights, v0=0.0, u0=0.0):
+        """E[u vᵀ], E[v], E[u] when v has these weights and u is P(u | v): what log p* climbs.
+
+        Units are counted from v0 and hidden units from u0.
+        """
         given = self.joint / self.joint.sum(1, keepdims=True)
         both = np.asarray(weights)[:, None] * given
         return {
-            "W": np.einsum("vu,ui,vj->ij", both, self.u, self.v),
-            "b": weights @ self.v,
-            "c": both.sum(0) @ self.u,
+            "W": np.einsum("vu,ui,vj->ij", both, self.u - u0, self.v - v0),
+            "b": weights @ (self.v - v0),
+            "c": both.sum(0) @ (self.u - u0),
         }
 
     def gradient(self, weights):
@@ -41,6 +44,17 @@ class ExactRBM:
         data, model = self.statistics(weights), self.statistics(self.joint.sum(1))
         total = np.sum(weights)
         return np.concatenate([(data[n] - total * model[n]).ravel() for n in ("W", "b", "c")])
+
+    def centred_step(self, weights, v0, u0):
+        """How W, b, c move, flat, when W, b' and c' move along their gradient.
+
+        They are the parameters of exp(b'·(v − v0) + c'·(u − u0) + (u − u0)·W (v − v0)) / Z, so that
+        b = b' − Wᵀ u0 and c = c' − W v0. The weights sum to one.
+        """
+        data = self.statistics(weights, v0, u0)
+        model = self.statistics(self.joint.sum(1), v0, u0)
+        W, b, c = (data[n] - model[n] for n in ("W", "b", "c"))
+        return np.concatenate([W.ravel(), b - W.T @ u0, c - W @ v0])
 
 
 def log_joint(machine, x):

@@ -25,7 +25,7 @@ STEPS, BATCH, UNITS, ROWS, SHARES = 3, 8, 7, 30, 4
 OTHERS = {
     "order_agnostic": ("eonade(hidden=5)", OrderAgnostic(samples=2)),
     "contrastive divergence": ("dbn 4-5", Reweighted(samples=3, chains=0)),
-    "persistent chains": ("dbn 4-5", Reweighted(samples=3, chains=6)),
+    "persistent chains": ("dbn 4-5", Reweighted(samples=3, chains=16)),
     "autoregressive": ("ar_sbn/nade 4-5", Reweighted(samples=3)),
 }
 

@@ -35,8 +35,10 @@ def empty_table(rows, features, valid=100):
     ("rows", "features", "models"),
     [
         (118, 20, ["nade(hidden=100)", "nade/nade 10"]),
-        (1500, 180, ["nade(hidden=200)", "nade/nade 50"]),
-        (1500, 1000, ["nade(hidden=200)"]),
+        (1500, 39, ["nade(hidden=200)", "nade/nade 50"]),
+        (1500, 40, ["nade(hidden=200)", "darn/darn 50"]),
+        (500, 180, ["nade(hidden=100)", "darn/darn 10"]),
+        (1500, 2000, ["nade(hidden=200)"]),
         (16_000, 16, ["nade(hidden=200)", "nade/nade 50"]),
         (50_000, 784, ["nade(hidden=200)"]),
     ],
@@ -58,39 +60,55 @@ def test_a_larger_budget_gives_no_fewer_updates_and_few_rows_no_less_decay():
     assert automatic_candidates(few)[0].recipe.weight_decay > short.recipe.weight_decay
 
 
-def story(scores, epochs):
+def story(scores, epochs, size=6):
     """What is tried where candidates have these scores and stop after so many epochs."""
     seen = []
 
     def train(candidate):
-        seen.append((candidate.name, candidate.model, candidate.recipe.weight_decay))
+        seen.append(candidate)
         done = min(epochs, candidate.recipe.epochs)
         return Trained(scores.get(candidate.name, -12.0), done, lambda: model)
 
     # With more distinct rows than are counted.
-    data = load_dataset("bars", size=6, train=2000, valid=300, test=0)
+    data = load_dataset("bars", size=size, train=2000, valid=300, test=0)
     model = ws.build("sbn", data.features, key=jax.random.key(0))
     choice = choose(data, 2, 0, train, lambda event: None)
-    assert [one.candidate.name for one in choice.tried] == [name for name, _, _ in seen]
+    assert [one.candidate for one in choice.tried] == seen
     return choice.best.name, seen
 
 
 def test_more_decay_is_tried_where_training_stops_early_and_goes_on_while_it_helps():
     best, seen = story({"nade": -11.0, "more-decay-1": -10.0, "more-decay-2": -10.5}, epochs=5)
     assert best == "more-decay-1"
-    assert [(name, decay) for name, _, decay in seen[:4]] == [
+    assert [(each.name, each.recipe.weight_decay) for each in seen[:4]] == [
         ("nade", 0.05),
         ("more-decay-1", 0.2),
         ("more-decay-2", 0.8),
         ("latents", 0.2),
     ]
     best, seen = story({"nade": -11.0}, epochs=10_000)
-    assert [name for name, _, _ in seen][:2] == ["nade", "latents"]
+    assert [each.name for each in seen[:2]] == ["nade", "latents"]
+
+
+def test_a_latent_model_of_many_columns_is_sparse_and_gets_sparser_while_it_helps():
+    scores = {"nade": -9.0, "latents": -11.0, "sparser-1": -10.0, "sparser-2": -10.5}
+    sparse = [each for each in story(scores, epochs=5, size=7)[1] if "darn" in each.model][:3]
+    assert [each.name for each in sparse] == ["latents", "sparser-1", "sparser-2"]
+    sparsities, rates = np.array(
+        [(each.recipe.sparsity, each.recipe.learning_rate) for each in sparse]
+    ).T
+    np.testing.assert_allclose(
+        sparsities, 0.25 * (100 / 2000) ** 0.5 * 3 ** np.arange(3), rtol=0.01
+    )
+    np.testing.assert_allclose(rates, 0.01 / 3 ** np.arange(3))
+    # The weight decay of the others is none of its.
+    assert {each.recipe.weight_decay for each in sparse} == {0.0}
 
 
 def test_further_trainings_take_other_orders_of_columns_but_those_that_lose():
     def tried(scores):
-        return [each[:2] for each in story({"nade": -10.0} | scores, epochs=10_000)[1][2:]]
+        seen = story({"nade": -10.0} | scores, epochs=10_000)[1][2:]
+        return [(each.name, each.model) for each in seen]
 
     one, back = "nade(hidden=200)", "nade(hidden=200, order=-1)"
     shuffled = [(f"order-{number}", f"nade(hidden=200, order={number})") for number in (2, 3, 4)]

@@ -1,5 +1,6 @@
 """Optimisers: the paper's rule, and one native pass that is Optax's chain to round-off."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from tests.kernels import oracle
 from tests.oracle import flat
 from wakesleep.architecture import build
+from wakesleep.data import Dataset, PackedBits
 from wakesleep.kernels import native
 from wakesleep.recipe import Recipe
+from wakesleep.training import fit
 from wakesleep.training.optimisers import MOMENTUM, Moving, build_optimiser
 
 STEPS = 4
@@ -17,7 +20,7 @@ STEPS = 4
 
 @pytest.fixture(scope="module")
 def model():
-    return build("sbn/nade 5-90", features=70, key=jax.random.key(0))
+    return build("sbn|ar_sbn/nade 5-90", features=70, key=jax.random.key(0))
 
 
 def gradients_of(model, step):
@@ -52,6 +55,7 @@ PHASES = [
     Recipe(clip=0.3, rate_q=0.0),
     Recipe(optimiser="sgd", batch_size=25, average=0.0),
     Recipe(optimiser="sgd", batch_size=25, clip=2.0, weight_decay=0.0),
+    Recipe(sparsity=2.0),
 ]
 
 
@@ -102,3 +106,37 @@ def test_adam_s_average_and_decay_in_double_precision(model):
     moving, _ = walk(build_optimiser(phase), model)
     np.testing.assert_allclose(flat(moving.model), value, atol=1e-5)
     np.testing.assert_allclose(flat(moving.average), average, atol=1e-5)
+
+
+def test_sparsity_takes_its_threshold_from_autoregressive_weights_and_from_no_others():
+    model = build("darn/sbn 3", features=6, key=jax.random.key(1))
+    scale = jnp.linspace(-0.03, 0.03, 36).reshape(6, 6)
+    model = eqx.tree_at(lambda each: each.p[0].inner.S, model, scale)
+    nothing = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
+    optimiser = build_optimiser(Recipe(sparsity=2.0, weight_decay=0.0, average=0.0))
+    moving = Moving(model, model, optimiser.init(model))
+    moved, _ = optimiser.move(moving, nothing, jnp.asarray(0.01), jnp.asarray(0))
+    expected = np.where(np.abs(scale) > 0.02, scale - 0.02 * np.sign(scale), 0)
+    np.testing.assert_allclose(moved.model.p[0].inner.S, expected, atol=1e-7)
+    assert 0 < np.count_nonzero(moved.model.p[0].inner.S) < 36
+    before = eqx.tree_at(lambda each: each.p[0].inner.S, model, moved.model.p[0].inner.S)
+    np.testing.assert_array_equal(
+        flat(eqx.tree_at(lambda each: each.p[1].S, before, moved.model.p[1].S)), flat(moved.model)
+    )
+
+
+def test_sparsity_leaves_out_columns_that_say_nothing():
+    """Two columns that are alike, and eighteen that are tossed: 200 rows teach noise without it."""
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 2, (400, 20), dtype=np.uint8)
+    rows[:, 1] = rows[:, 0]
+    data = Dataset("tosses", *map(PackedBits.pack, (rows[:200], rows[200:], rows[:0])), "bits")
+    found = {}
+    for sparsity in (0.0, 0.3):
+        recipe = Recipe(epochs=60, batch_size=10, weight_decay=0.0, sparsity=sparsity)
+        result = fit("ar_sbn", data, recipe, seed=0, progress=False)
+        noise = np.abs(np.tril(result.model.p[0].S, -1))
+        noise[1, 0] = 0
+        found[sparsity] = noise.mean(), float(result.model.p[0].S[1, 0])
+    assert found[0.3][0] < 0.5 * found[0.0][0]
+    assert found[0.3][1] > 1

@@ -8,7 +8,6 @@ import tyro
 
 from wakesleep.cli.bootstrap_command import Bootstrap
 from wakesleep.cli.compare import Compare
-from wakesleep.cli.compilation_cache import keep_compiled
 from wakesleep.cli.data import Data
 from wakesleep.cli.embed import Embed
 from wakesleep.cli.evaluate import Evaluate
@@ -27,6 +26,7 @@ from wakesleep.cli.score import Score
 from wakesleep.cli.shell_completion import Completion
 from wakesleep.cli.show import Show
 from wakesleep.cli.train import Train
+from wakesleep.compilation_cache import keep_compiled
 from wakesleep.errors import WakesleepError
 from wakesleep.options import check_declared
 from wakesleep.processes.threads import enough_threads

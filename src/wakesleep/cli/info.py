@@ -58,7 +58,7 @@ class Info:
 
         import wakesleep
         from wakesleep import kernels
-        from wakesleep.cli.compilation_cache import cache_status
+        from wakesleep.compilation_cache import cache_status
         from wakesleep.data import list_datasets
 
         in_use, reason = kernels.status()

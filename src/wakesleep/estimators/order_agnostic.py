@@ -78,8 +78,7 @@ def masked_log_prob(
     chance = shares.drawn(partial(jax.random.uniform, key_order), here.shape) + ~here
     rank = jnp.argsort(jnp.argsort(chance, axis=-1), axis=-1)
     count = here.sum(-1)
-    uniform = shares.drawn(partial(jax.random.uniform, key_place), shape)
-    place = jnp.minimum(jnp.floor(uniform * count), count - 1)
+    place = jnp.minimum(jnp.floor(_spread_places(key_place, shape) * count), count - 1)
     shown = rank < place[..., None]
     asked = Masked(bits, (here & ~shown).astype(bits.dtype)).units(model.groups) > 0
     each = bits[:, None]
@@ -88,6 +87,17 @@ def masked_log_prob(
         each, jnp.where(asked, logits, CERTAIN * (2 * each - 1))
     )
     return jnp.where(count > 0, count / jnp.maximum(count - place, 1) * terms, 0.0)
+
+
+def _spread_places(key: Key[Array, ""], shape: tuple[int, int]) -> Float[Array, "B K"]:
+    """Numbers in [0, 1), each uniform, and all of a minibatch evenly spaced.
+
+    How much is shown makes most of an estimate's noise: no minibatch has many rows with nearly
+    everything shown by chance. Those of one example are as far from each other as they can be.
+    """
+    rows, samples = shape
+    first = shares.places(rows)[:, None] / (rows * shares.here().among)
+    return (jax.random.uniform(key) + (jnp.arange(samples) + first) / samples) % 1.0
 
 
 def _check_model(model: LatentModel) -> EoNADE:

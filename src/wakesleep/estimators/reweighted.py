@@ -10,7 +10,17 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Part, summarise
-from wakesleep.estimators.chains import data_starts, first_chains, has_chains, negative_phase
+from wakesleep.estimators.chains import (
+    TopState,
+    centre_of,
+    data_starts,
+    first_state,
+    has_chains,
+    moved,
+    negative_phase,
+    own_chains,
+    with_centred_top,
+)
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
 from wakesleep.inference.combinations import combine, combined_objective
 from wakesleep.inference.normaliser import undirected_top
@@ -34,7 +44,8 @@ class Reweighted(Estimator):
     update off and its work with it; all three of q's may be off (the paper's control).
 
     Under an undirected top Z cancels in ω̃. Its gradient, wake-p's negative phase, is taken from
-    chains in the RBM, and so are the tops of dreams. With one sample, no wake-q and no chains that
+    chains in the RBM, and so are the tops of dreams. The RBM's gradient is the centred one
+    (`estimators/chains.py`). With one sample, no wake-q and no chains that
     last this is contrastive wake-sleep (the paper's section 2.3), and of a plain RBM contrastive
     divergence.
 
@@ -66,14 +77,14 @@ class Reweighted(Estimator):
     normalises: ClassVar[bool] = True
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
-        """The chains of an undirected top; nothing for other models."""
+        """The chains and the centre of an undirected top; nothing for other models."""
         del rows
         if self.combine and not isinstance(model, HelmholtzMachine):
             raise UsageError(
                 "combine=true takes the layers of a Helmholtz machine, which this model is not: "
                 "leave it out"
             )
-        return first_chains(model, self.chains, key)
+        return first_state(model, self.chains, key)
 
     def scored(self, depth: int) -> int:
         """K, and the dreams."""
@@ -84,20 +95,22 @@ class Reweighted(Estimator):
         """Gradients of minus the weighted log-probabilities, averaged over the rows."""
         wake_key, sleep_key = jax.random.split(key)
 
-        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], Info]:
+        def surrogate(model: LatentModel) -> tuple[Float[Array, ""], tuple[PyTree, Info]]:
             drawn = model.draw(wake_key, batch.x, self.samples)
             objective, info = self._wake(model, drawn)
-            chains = self._chains(model, state, drawn, batch, key)
+            chains, notes = self._undirected(model, state, drawn, batch, key)
             if has_chains(chains):
                 objective -= self.wake_p * negative_phase(model, chains)
             if self.sleep_q:
                 count = batch.rows.shape[0] * self.dreams
                 # A mean: more dreams sharpen this gradient and do not outweigh wake-q's.
                 objective += self.sleep_q * sleep_objective(model, sleep_key, count, chains)
-            return -objective, info
+            return -objective, (notes, info)
 
-        gradients, info = eqx.filter_grad(surrogate, has_aux=True)(model)
-        return Part(gradients, (), info)
+        gradients, (notes, info) = eqx.filter_grad(surrogate, has_aux=True)(model)
+        if undirected_top(model) is not None:
+            gradients = with_centred_top(gradients, state.centre)
+        return Part(gradients, notes, info)
 
     def remember(
         self,
@@ -107,12 +120,11 @@ class Reweighted(Estimator):
         rows: Int[Array, " B"],
         key: Key[Array, ""],
     ) -> PyTree:
-        """Where the chains that last are after this step's sweeps."""
-        del notes, rows
-        rbm = undirected_top(model)
-        if rbm is None or not self.chains:
+        """The chains that last after this step's sweeps, and the centre after its rows."""
+        del rows, key
+        if undirected_top(model) is None:
             return state
-        return rbm.gibbs(jax.random.fold_in(key, CHAINS), state, self.sweeps)
+        return TopState(notes.chains, moved(state.centre, notes.centre))
 
     def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
         """What the wake updates climb, and what a person plots of the samples."""
@@ -124,14 +136,18 @@ class Reweighted(Estimator):
             return objective, dataclasses.replace(info, log_likelihood=log_likelihood.mean())
         return wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q), info
 
-    def _chains(
+    def _undirected(
         self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]
-    ) -> PyTree:
-        """The chains of an undirected top: those that last, or short ones from the data."""
+    ) -> tuple[PyTree, PyTree]:
+        """An undirected top's chains after their sweeps, and notes of them and of the data's means.
+
+        Both are `()` for a model that is normalised.
+        """
         rbm = undirected_top(model)
         if rbm is None:
-            return ()
-        if self.chains:
-            return state
+            return (), ()
         key_start, key_chain = jax.random.split(jax.random.fold_in(key, CHAINS))
-        return rbm.gibbs(key_chain, data_starts(key_start, drawn, batch.x), self.sweeps)
+        starts = data_starts(key_start, drawn, batch.x)
+        before = own_chains(state.chains) if self.chains else starts
+        chains = rbm.gibbs(key_chain, before, self.sweeps)
+        return chains, TopState(chains if self.chains else (), centre_of(rbm, starts))

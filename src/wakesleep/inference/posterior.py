@@ -69,7 +69,7 @@ class _Infer:
         rbm = undirected_top(model)
         if rbm is not None:
             top = drawn.h[-1][0] if drawn.h else jnp.broadcast_to(x, (self.samples, model.features))
-            means.append(weights @ jax.nn.sigmoid(rbm.hidden_logits(top)))
+            means.append(weights @ rbm.hidden_mean(top))
         return importance.log_likelihood_estimate(drawn.log_weights)[0], jnp.concatenate(means)
 
 

@@ -31,6 +31,8 @@ _TARGETS = (
     "bernoulli_log_prob",
     "bernoulli_gradient",
     "affine_update",
+    "bit_affine",
+    "bit_outer",
     "optimiser_step",
 )
 

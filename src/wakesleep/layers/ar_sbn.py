@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import ar_sbn_sample
+from wakesleep.kernels import ar_sbn_sample, bit_affine
 from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import BERNOULLI, Emission
 from wakesleep.layers.initialisation import Initialisation
@@ -72,7 +72,8 @@ class ARSBN(Layer):
     def logits(self, x: Float[Array, "*#batch D"], pre: Preactivations) -> Float[Array, "... D"]:
         """All at once: with x known, the recurrence is a masked matrix product."""
         order = self.unit_order
-        return order.put_back(order.take(x) @ jnp.tril(self.S, -1).T) + pre[0]
+        before = bit_affine(order.take(x), jnp.tril(self.S, -1), jnp.zeros(self.size))
+        return order.put_back(before) + pre[0]
 
     def draw_units(
         self, noise: Float[Array, "*batch D"], pre: Preactivations

@@ -13,6 +13,7 @@ from wakesleep.layers.base import Layer, Map, Preactivations
 from wakesleep.layers.emission import Emission
 from wakesleep.layers.initialisation import Initialisation
 from wakesleep.layers.order import UnitOrder
+from wakesleep.numerics import affine
 from wakesleep.options import Choice, Rule, Whole
 
 NONLINEARITIES: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
@@ -98,4 +99,5 @@ class Deterministic(Layer):
         return self.inner.draw_units(noise, self._inner_preactivations(pre))
 
     def _inner_preactivations(self, pre: Preactivations) -> Preactivations:
-        return self.inner.preactivations(NONLINEARITIES[self.nonlinearity](pre[0]))
+        units = NONLINEARITIES[self.nonlinearity](pre[0])
+        return tuple(affine(units, W, b) for W, b in self.inner.parent_maps)

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
-from wakesleep.kernels import affine_update
+from wakesleep.kernels import affine_update, bit_affine
 from wakesleep.layers.emission import Emission
 from wakesleep.layers.initialisation import Initialisation
-from wakesleep.numerics import affine
 from wakesleep.options import Rule
 
 Options = Mapping[str, Any]
@@ -118,7 +117,7 @@ class Distribution(eqx.Module):
 
     def preactivations(self, y: Float[Array, "*batch C"]) -> Preactivations:
         """All that the layer makes of its parents alone."""
-        return tuple(affine(y, W, b) for W, b in self.parent_maps)
+        return tuple(bit_affine(y, W, b) for W, b in self.parent_maps)
 
     def updated_preactivations(
         self,

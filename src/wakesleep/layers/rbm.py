@@ -108,6 +108,10 @@ class RBM(Distribution):
         """The logits of P(u_j = 1 | x)."""
         return affine(x, self.W, self.c)
 
+    def hidden_mean(self, x: Float[Array, "*batch D"]) -> Float[Array, "*batch U"]:
+        """P(u_j = 1 | x)."""
+        return jax.nn.sigmoid(self.hidden_logits(x))
+
     def visible_logits(self, u: Float[Array, "*batch U"]) -> Float[Array, "*batch D"]:
         """The logits of P(x_i = 1 | u)."""
         return affine(u, self.W.T, self.b)

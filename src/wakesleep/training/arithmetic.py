@@ -5,7 +5,7 @@ update are worked out from the sizes of the layers, at rates that were measured 
 of the machine that the results of this repository come from.
 """
 
-from wakesleep.layers import Distribution
+from wakesleep.layers import ARSBN, Deterministic, Distribution
 from wakesleep.recipe import Recipe
 from wakesleep.training.work import machine, own_weights, parent_weights
 
@@ -25,21 +25,35 @@ def update_seconds(model: str, features: int, recipe: Recipe) -> float:
     """The nominal time of one update."""
     samples = getattr(recipe.estimator, "samples", 1) if "/" in model else 1
     dreams = 1 if "/" in model else 0
-    return SECONDS_PER_CALL + recipe.batch_size * (samples + dreams) * _row(model, features)
+    rows = _row(model, features, samples) + _row(model, features, dreams)
+    return SECONDS_PER_CALL + recipe.batch_size * rows
 
 
 def validation_seconds(model: str, features: int, recipe: Recipe, rows: int) -> float:
     """The nominal time of a validation, of raw and of averaged parameters."""
     samples = recipe.validation_samples if "/" in model else 1
-    return 2 * (SECONDS_PER_CALL + BACKWARDS * rows * samples * _row(model, features))
+    return 2 * (SECONDS_PER_CALL + BACKWARDS * rows * _row(model, features, samples))
 
 
-def _row(model: str, features: int) -> float:
-    """Seconds for one row and one sample, forwards and backwards."""
+def _row(model: str, features: int, samples: int) -> float:
+    """Seconds for one row with so many samples, forwards and backwards."""
     shapes = machine(model, features)
-    return sum(map(_layer, (*shapes.p, *shapes.q)))
+    layers = (*shapes.p, *shapes.q)
+    own = [_own(layer) for layer in layers]
+    parents = [parent_weights(layer) / FACTORIAL_RATE for layer in layers]
+    # The lowest layer of q sees the row and no sample, and so do an AR-SBN's visible units
+    # where they see each other.
+    once = parents.pop(len(shapes.p)) if shapes.q else 0.0
+    once += own.pop(0) if _is_product(shapes.p[0]) else 0.0
+    return min(samples, 1) * once + samples * (sum(own) + sum(parents))
 
 
-def _layer(layer: Distribution) -> float:
+def _own(layer: Distribution) -> float:
+    """Seconds among a layer's own units for one row."""
     forwards, _ = own_weights(layer)
-    return forwards / AUTOREGRESSIVE_RATE + parent_weights(layer) / FACTORIAL_RATE
+    return forwards / (FACTORIAL_RATE if _is_product(layer) else AUTOREGRESSIVE_RATE)
+
+
+def _is_product(layer: Distribution) -> bool:
+    """Whether all units of a known row are scored by one matrix product."""
+    return isinstance(layer.inner if isinstance(layer, Deterministic) else layer, ARSBN)

@@ -4,6 +4,7 @@ A small rule of the rows, the columns and the minutes, and of nothing else: no c
 the same data, minutes and seed give the same model on every machine. docs/automatic.md explains it.
 """
 
+import math
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,13 @@ SOME_ROWS = 1000
 DECAY, MOST_DECAY = 0.05, 0.5
 MORE_DECAY, RUNGS = 4, 2
 """The factor of the next try, and how many there are, where training was stopped early."""
+MANY_COLUMNS = 40
+"""From so many on, a latent model is a sparse DARN: most columns say nothing of most others."""
+SPARSITY = 0.25
+"""Of a DARN, times the root of the share of a minibatch in all rows: so much of a gradient's usual
+size is what is left of noise alone in its mean over the rows."""
+SPARSER = 3
+"""The factor of the next try, which also learns at so many times less."""
 SMOOTHED, SMOOTHING, MOST_SMOOTHED = "smoothed", 1.0, 5000
 """The name of the candidate whose rows are smoothed, by how much they are, and the most rows for
 which it is tried: more have neighbours of their own."""
@@ -64,8 +72,9 @@ class _Idea:
 
     name: str
     model: str
-    weight_decay: float
     share: float
+    weight_decay: float = 0.0
+    sparsity: float = 0.0
 
 
 def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple[Candidate, ...]:
@@ -81,7 +90,7 @@ def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple
             f"the automatic model is for tables of bits, but data set '{data.name}' holds arrays: "
             "give a model"
         )
-    first, *others = _ideas(len(data.train))
+    first, *others = _ideas(len(data.train), len(data.groups or range(data.features)))
     tried = [_candidate(idea, data, 60.0 * minutes) for idea in others]
     # A model that its share of the budget would hardly train is not tried; the first always is.
     promising = [one for one in tried if one.updates >= LEAST_UPDATES]
@@ -89,12 +98,15 @@ def automatic_candidates(data: Dataset, minutes: float | int = MINUTES) -> tuple
     return (_candidate(replace(first, share=share), data, 60.0 * minutes), *promising)
 
 
-def _ideas(rows: int) -> tuple[_Idea, ...]:
+def _ideas(rows: int, columns: int) -> tuple[_Idea, _Idea]:
     few = rows < SOME_ROWS
     decay = round(min(MOST_DECAY, DECAY * SOME_ROWS / rows), 3) if few else DECAY
-    visible = f"nade(hidden={100 if few else 200})"
-    latent = f"nade/nade {10 if few else 50}"
-    return (_Idea("nade", visible, decay, 0.3), _Idea("latents", latent, decay, 0.3))
+    latents = 10 if few else 50
+    visible = _Idea("nade", f"nade(hidden={100 if few else 200})", 0.3, weight_decay=decay)
+    if columns < MANY_COLUMNS:
+        return visible, _Idea("latents", f"nade/nade {latents}", 0.3, weight_decay=decay)
+    sparsity = round(SPARSITY * math.sqrt(BATCH / max(rows, BATCH)), 4)
+    return visible, _Idea("latents", f"darn/darn {latents}", 0.3, sparsity=sparsity)
 
 
 def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
@@ -103,9 +115,12 @@ def _candidate(idea: _Idea, data: Dataset, seconds: float) -> Candidate:
         epoch_updates=between,
         batch_size=BATCH,
         weight_decay=idea.weight_decay,
+        sparsity=idea.sparsity,
         patience=max(5, PATIENCE // between),
     )
-    most = max(1, most_updates(len(data.train)) // between)
+    # What its sparsity holds back takes its time, and its updates are cheap.
+    updates = MOST_UPDATES if idea.sparsity else most_updates(len(data.train))
+    most = max(1, updates // between)
     wanted = (idea.share * seconds - COMPILATION) / _epoch_seconds(idea.model, recipe, data)
     epochs = int(min(most, max(FEWEST_UPDATES / between, wanted, 1)))
     return Candidate(idea.name, idea.model, recipe.overridden({"epochs": epochs}))
@@ -131,12 +146,16 @@ def _epoch_seconds(model: str, recipe: Recipe, data: Dataset) -> float:
     return recipe.epoch_updates * update + validation
 
 
-def with_more_decay(candidate: Candidate, rung: int) -> Candidate:
-    """The same with so many times `MORE_DECAY` in its weight decay."""
-    decay = round(candidate.recipe.weight_decay * MORE_DECAY**rung, 3)
-    before = f"{SMOOTHED}-" if candidate.recipe.smoothing else ""
-    recipe = candidate.recipe.overridden({"weight_decay": decay})
-    return Candidate(f"{before}more-decay-{rung}", candidate.model, recipe)
+def held_back_more(candidate: Candidate, rung: int) -> Candidate:
+    """The same with more weight decay, or, if it is sparse, sparser and at a lower rate."""
+    recipe = candidate.recipe
+    if recipe.sparsity:
+        sparsity = round(recipe.sparsity * SPARSER**rung, 4)
+        changes = {"sparsity": sparsity, "learning_rate": recipe.learning_rate / SPARSER**rung}
+        return Candidate(f"sparser-{rung}", candidate.model, recipe.overridden(changes))
+    before = f"{SMOOTHED}-" if recipe.smoothing else ""
+    changes = {"weight_decay": round(recipe.weight_decay * MORE_DECAY**rung, 3)}
+    return Candidate(f"{before}more-decay-{rung}", candidate.model, recipe.overridden(changes))
 
 
 def smoothed(first: Candidate, data: Dataset) -> Candidate | None:
@@ -151,8 +170,8 @@ def smoothed(first: Candidate, data: Dataset) -> Candidate | None:
 
 
 def held_back_like(candidate: Candidate, other: Candidate) -> Candidate:
-    """The same with the weight decay and the smoothing of another."""
-    names = ("weight_decay", "smoothing")
+    """The same with the smoothing of another, and its weight decay unless it is sparse."""
+    names = ("smoothing",) if candidate.recipe.sparsity else ("smoothing", "weight_decay")
     changes = {name: getattr(other.recipe, name) for name in names}
     return replace(candidate, recipe=candidate.recipe.overridden(changes))
 

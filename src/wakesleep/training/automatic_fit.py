@@ -16,11 +16,11 @@ from wakesleep.training.automatic import (
     automatic_candidates,
     companion,
     held_back_like,
+    held_back_more,
     nominal_seconds,
     order_matters,
     smoothed,
     way_of,
-    with_more_decay,
 )
 from wakesleep.training.automatic_mixture import assemble
 from wakesleep.training.candidate import Candidate
@@ -94,8 +94,9 @@ def choose(
     attempts = _Attempts(data, 60.0 * minutes, train, tell)
     first, *others = automatic_candidates(data, minutes)
     # Nothing learns the frequencies of few distinct rows better than counting does.
+    members: list[HelmholtzMachine | Mixture] | None
     if rows_repeat(data):
-        members: list[HelmholtzMachine | Mixture] | None = [] if attempts.all_of([first]) else None
+        members = [] if attempts.one(first) else None
     else:
         members = _all_members(attempts, first, others)
     if members is None:
@@ -121,12 +122,15 @@ def _all_members(
     data = attempts.data
     sparse = sparse_seconds(data, attempts.left)
     for start in filter(None, (first, smoothed(first, data))):
-        if not (attempts.all_of([start]) and attempts.more_decay(start)):
+        if not (attempts.one(start) and attempts.held_back(start)):
             return None
     # What holds one model back from learning the rows by heart will do for the others.
     held_back = attempts.best()[0]
-    if not attempts.all_of([held_back_like(one, held_back) for one in others]):
-        return None
+    for other in (held_back_like(each, held_back) for each in others):
+        if not attempts.one(other):
+            return None
+        if other.recipe.sparsity and not attempts.held_back(other):
+            return None
     best = attempts.best()[0]
     attempts.left -= sparse
     if not attempts.companions(best):
@@ -144,12 +148,8 @@ class _Attempts:
         self.data, self.left, self.train, self.tell = data, seconds, train, tell
         self.done: dict[Candidate, Trained] = {}
 
-    def all_of(self, candidates: Sequence[Candidate]) -> bool:
-        """Train them in turn; False when interrupted."""
-        return all(self._one(candidate) for candidate in candidates)
-
-    def more_decay(self, first: Candidate) -> bool:
-        """Where training was stopped early, try more decay as long as it helps and is affordable.
+    def held_back(self, first: Candidate) -> bool:
+        """Where training was stopped early, hold back more as long as it helps and is affordable.
 
         False when interrupted.
         """
@@ -158,10 +158,10 @@ class _Attempts:
             epochs = self.done[before].epochs
             if epochs == before.recipe.epochs:
                 return True
-            candidate = with_more_decay(first, rung)
+            candidate = held_back_more(first, rung)
             if nominal_seconds(candidate, self.data, epochs) > self.left:
                 return True
-            if not self._one(candidate):
+            if not self.one(candidate):
                 return False
             if self.score(candidate) <= self.score(before):
                 return True
@@ -178,13 +178,14 @@ class _Attempts:
             candidate = companion(best, number, lost)
             if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
                 break
-            if not self._one(candidate):
+            if not self.one(candidate):
                 return False
             if order_matters(self.score(best), self.score(candidate)):
                 lost.add(way_of(candidate))
         return True
 
-    def _one(self, candidate: Candidate) -> bool:
+    def one(self, candidate: Candidate) -> bool:
+        """Train a candidate; False when interrupted."""
         trained = self.train(candidate)
         if trained is None:
             return False

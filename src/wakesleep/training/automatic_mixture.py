@@ -20,7 +20,7 @@ SURE = 2.0
 ENOUGH_ROWS = 1000
 """Validation rows below which nothing is left out: the error of a small difference on few rows is
 itself not known well, and what was left out by mistake costs more than what stays."""
-WORTH_IT = 1e-3
+WORTH_IT = 2e-4
 """The share of the log-likelihood that more components must gain."""
 SCORING = 4
 """Folded into the key for the score of what was put together."""

@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from wakesleep.errors import UsageError
 from wakesleep.estimators import Reweighted
-from wakesleep.kernels import nade_logits
+from wakesleep.kernels import bit_affine, nade_logits
 from wakesleep.layers.ar_sbn import ARSBN
 from wakesleep.layers.deterministic import Deterministic
 from wakesleep.layers.distribution import Distribution
@@ -103,9 +103,7 @@ def foretell(
     shapes = machine(model, features)
     passes = step_passes(shapes, phase.batch_size, phase.estimator.samples)
     parameters = parameter_count(shapes)
-    loads = [*map(_load, passes), Amounts(0, 0, 0, parameters)]
-    rates = rates or measure_rates()
-    working = sum(amount / rate for load in loads for amount, rate in zip(load, rates, strict=True))
+    working = sum(part_seconds(shapes, passes, rates or measure_rates()))
     seconds = phase.shares * len(passes) * SECONDS_PER_PASS + working
     steps = steps_per_epoch(rows, phase.batch_size, phase.epoch_updates)
     held = 4 * (STATE_COPIES * parameters + sum(map(_activations, passes)))
@@ -114,6 +112,13 @@ def foretell(
     idle = psutil.Process().memory_info().rss + COMPILING
     memory = idle + held + rows * packed + blocks
     return Cost(parameters, phase.batch_size, seconds, steps, steps * seconds, memory)
+
+
+def part_seconds(shapes: HelmholtzMachine, passes: list[Pass], rates: Amounts) -> Amounts:
+    """What each kind of work in a step would take alone."""
+    loads = [*map(_load, passes), Amounts(0, 0, 0, parameter_count(shapes))]
+    totals = map(sum, zip(*loads, strict=True))
+    return Amounts(*(amount / rate for amount, rate in zip(totals, rates, strict=True)))
 
 
 def _load(one: Pass) -> Amounts:
@@ -158,12 +163,13 @@ def measure_rates() -> Amounts:
 def _probe_products() -> float:
     """Seconds of a layer's logits and the gradient of its weights."""
     rows = EXAMPLES * SAMPLES
-    y, g, W = _bits(rows, UNITS), _numbers(rows, PIXELS), _numbers(PIXELS, UNITS)
+    g, W, b = _numbers(rows, PIXELS), _numbers(PIXELS, UNITS), _numbers(PIXELS)
 
     def both(y: Array) -> Array:
-        return _joined(y, (y @ W.T, g.T @ y))
+        logits, back = jax.vjp(lambda W, b: bit_affine(y, W, b), W, b)
+        return _joined(y, (logits, *back(g)))
 
-    return _seconds_of(both, y)
+    return _seconds_of(both, _bits(rows, UNITS))
 
 
 def _probe_walk() -> float:

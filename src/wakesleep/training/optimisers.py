@@ -14,6 +14,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from wakesleep.kernels import native
+from wakesleep.layers import ARSBN
 from wakesleep.models.base import LatentModel, by_network
 from wakesleep.recipe import Recipe
 from wakesleep.training.one_pass import ADAM, MOMENTUM, OnePass, UpdateRule
@@ -46,12 +47,14 @@ class Optimiser(NamedTuple):
     Attributes:
         transformation: gradients to updates.
         average: the decay per step of the averaged parameters; 0 for none.
+        sparsity: the L1 penalty on autoregressive weights, per unit of learning rate; 0 for none.
         native: the same and the average as one pass over the parameters, for the CPU; None for
             a transformation that has no such twin.
     """
 
     transformation: optax.GradientTransformationExtraArgs
     average: float | int
+    sparsity: float | int = 0
     native: OnePass | None = None
 
     def init(self, model: LatentModel) -> Any:
@@ -66,7 +69,10 @@ class Optimiser(NamedTuple):
         step: Int[Array, ""],
     ) -> tuple[Moving, GradientNorms]:
         """Where the run's step number `step` leads, and how long the gradients were."""
-        model, rest = eqx.partition(moving.model, eqx.is_inexact_array)
+        before = moving.model
+        if self.sparsity:
+            before = soft_thresholded(before, self.sparsity * learning_rate)
+        model, rest = eqx.partition(before, eqx.is_inexact_array)
         average = eqx.filter(moving.average, eqx.is_inexact_array)
         # An exponential average whose memory grows with the run, so that the start is forgotten.
         weight = jnp.maximum(1 - self.average, 1 / (1 + 0.1 * step)) if self.average else None
@@ -102,11 +108,29 @@ class Optimiser(NamedTuple):
 
 def build_optimiser(phase: Recipe) -> Optimiser:
     """The optimiser of a phase; the same object for phases that differ in nothing it knows of."""
-    return _optimiser(UpdateRule.of(phase), phase.average)
+    return _optimiser(UpdateRule.of(phase), phase.average, phase.sparsity)
+
+
+def soft_thresholded(model: LatentModel, threshold: Float[Array, ""] | float) -> LatentModel:
+    """With autoregressive weights drawn to zero by so much, and no further: the L1 penalty's step.
+
+    >>> import jax, wakesleep as ws
+    >>> model = ws.build("ar_sbn", features=3, key=jax.random.key(0))
+    >>> float(abs(soft_thresholded(model, 10.0).p[0].S).max())
+    0.0
+    """
+
+    def shrink(layer: Any) -> Any:
+        if not isinstance(layer, ARSBN):
+            return layer
+        S = jnp.sign(layer.S) * jnp.maximum(jnp.abs(layer.S) - threshold, 0)
+        return eqx.tree_at(lambda each: each.S, layer, S)
+
+    return jax.tree.map(shrink, model, is_leaf=lambda node: isinstance(node, ARSBN))
 
 
 @functools.lru_cache(maxsize=32)
-def _optimiser(rule: UpdateRule, average: float | int) -> Optimiser:
+def _optimiser(rule: UpdateRule, average: float | int, sparsity: float | int) -> Optimiser:
     clip = [optax.clip_by_global_norm(rule.clip)] if rule.clip else []
     decay = [optax.add_decayed_weights(rule.weight_decay)] if rule.weight_decay else []
     rate = _scale_by_given_rate(rule)
@@ -118,7 +142,7 @@ def _optimiser(rule: UpdateRule, average: float | int) -> Optimiser:
         # d ← β d + (1 − β) · rate · Σ g.
         damped = optax.ema(MOMENTUM.first_decay, debias=False)
         chain = optax.chain(*clip, optax.scale(rule.gradient_scale), *decay, rate, damped)
-    return Optimiser(chain, average, OnePass(rule))
+    return Optimiser(chain, average, sparsity, OnePass(rule))
 
 
 def _scale_by_given_rate(rule: UpdateRule) -> optax.GradientTransformationExtraArgs:

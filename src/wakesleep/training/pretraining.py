@@ -1,4 +1,4 @@
-"""Greedy pretraining of a deep belief network: one RBM after another, by contrastive divergence.
+"""Greedy pretraining of a deep belief network: one RBM after another.
 
 The RBM of the data and h₁ is trained first; its two sides start p₀(x | h₁) and q₁(h₁ | x). The
 next one is trained on samples of q₁, and so on up to the RBM that is p's top (Hinton, Osindero &
@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Key
 
 from wakesleep.data import Dataset, PackedBits, as_bits
 from wakesleep.errors import UsageError
+from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.layers import RBM, SBN, Layer
 from wakesleep.models import BitModel, HelmholtzMachine
@@ -28,9 +29,10 @@ ROWS_PER_CALL = 4096
 
 
 def pretrained(model: BitModel, data: Dataset, recipe: Recipe, seed: int = 0) -> HelmholtzMachine:
-    """The machine with its layers started by `recipe.pretrain` epochs of CD-1 each.
+    """The machine with its layers started by `recipe.pretrain` epochs each.
 
-    Batches, optimiser and rates are the recipe's; the last parameters of each RBM are taken.
+    Chains, sweeps, batches, optimiser and rates are the recipe's; the last parameters of each RBM
+    are taken.
     """
     if (
         not isinstance(model, HelmholtzMachine)
@@ -42,13 +44,14 @@ def pretrained(model: BitModel, data: Dataset, recipe: Recipe, seed: int = 0) ->
             "pretrain is for deep belief networks of SBN layers on whole rows of bits, as "
             "'dbn 2000-500'"
         )
+    check_normalises(recipe.estimator, model)
     key = jax.random.fold_in(jax.random.key(seed), PRETRAINING)
     alone = dataclasses.replace(
         recipe,
         epochs=recipe.pretrain,
         pretrain=0,
         phases=(),
-        estimator={"name": "reweighted", "samples": 1, "chains": 0},
+        estimator=dataclasses.replace(recipe.estimator, samples=1),
     )
     bits = as_bits(data.train, "training set")
     p, q = list(model.p), list(model.q)

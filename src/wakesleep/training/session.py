@@ -42,6 +42,7 @@ from wakesleep.training.snapshot import (
     Best,
     Position,
     Snapshot,
+    check_resumes,
     first_arrays,
     next_phase_state,
     step_config,
@@ -114,6 +115,8 @@ def fit_model(
         )
     start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
+    if resume is not None:
+        check_resumes(resume, chosen, data.train, seed)
     shown = sys.stderr.isatty() if progress is None else progress
     with TrainingProgress(quiet=not shown, as_json=False) as bar:
         session = _Session(data, chosen, seed, (*observers, bar), should_stop)
@@ -208,7 +211,7 @@ class _Session:
             if done < steps and self.should_stop():
                 return snapshot()
         log_z = quick_log_normaliser(state.model, validation_key(self.seed), self.data.train)
-        scores = EpochScores(*self.validate(state, phase), float(rates[-1]), steps, log_z)
+        scores = EpochScores(*self.validate(state, phase, log_z), float(rates[-1]), steps, log_z)
         # Another machine may round otherwise, and all must take the same decisions.
         agreed, took = self.team.by_leader((dataclasses.astuple(scores), began.since()))
         arrays = Arrays(state, before.arrays.best, sums)
@@ -270,14 +273,19 @@ class _Session:
         self.tell(EpochDone(record, snapshot))
         return snapshot
 
-    def validate(self, state: TrainState, phase: Recipe) -> tuple[float | None, float | None]:
-        """The validation log-likelihood of the raw and of the averaged parameters."""
+    def validate(
+        self, state: TrainState, phase: Recipe, log_z: float
+    ) -> tuple[float | None, float | None]:
+        """The validation log-likelihood of the raw and of the averaged parameters.
+
+        log Z is that of the raw ones.
+        """
         if not len(self.data.valid):
             return None, None
         measure = ValidationScore(
             self.data.valid, phase.validation_samples, validation_key(self.seed), self.team
         )
-        return measure(state.model), measure(state.average) if phase.average else None
+        return measure(state.model, log_z), measure(state.average) if phase.average else None
 
     def tell(self, event: Event) -> None:
         """Every observer hears of it, in order."""

@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Key, PyTree
 
 from wakesleep.data import Table
+from wakesleep.errors import UsageError
 from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.rows import Decoder, decoder_of
 from wakesleep.models.base import LatentModel
@@ -142,6 +143,19 @@ def next_phase_state(
         optimiser=start_optimiser(state.model, following),
         estimator=state.estimator if kept else fresh,
     )
+
+
+def check_resumes(snapshot: Snapshot, recipe: Recipe, rows: Table, seed: int) -> None:
+    """Raise a `UsageError` for a recipe whose estimator remembers what the snapshot has not."""
+    phases, number, state = recipe.expand(), snapshot.position.phase, snapshot.arrays.state
+    if number == len(phases):
+        return
+    fresh = start_estimator(state.model, phases[number], len(rows), seed, number)
+    if _shapes(fresh) != _shapes(state.estimator):
+        raise UsageError(
+            "the snapshot's estimator remembers arrays of other shapes than this recipe's (as its "
+            "chains, or a note for every row): resume with the recipe and rows it was made with"
+        )
 
 
 def _shapes(tree: PyTree) -> tuple[object, list[tuple[object, object]]]:

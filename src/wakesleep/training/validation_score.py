@@ -50,8 +50,8 @@ class ValidationScore:
         own = -(-len(rows) // team.count)
         self.calls = [rows[i] for i in range(len(rows)) if i // own == team.index]
 
-    def __call__(self, model: LatentModel) -> float:
-        """The mean over all examples, each counted once."""
+    def __call__(self, model: LatentModel, log_z: float | None = None) -> float:
+        """The mean over all examples, each counted once; with log Z, where it is known already."""
         size, sums = jnp.asarray(self.size), list[float]()
         for call in self.calls:
             first = jnp.asarray(call.number * self._per_call)
@@ -59,7 +59,9 @@ class ValidationScore:
             sums += _block_sums(model, blocks, self.samples, self.key, self._decode).tolist()
         # Exact, so that it does not matter which process has which blocks.
         total = math.fsum(itertools.chain.from_iterable(self._team.by_all(sums)))
-        return total / self.size - quick_log_normaliser(model, self.key, self.data)
+        if log_z is None:
+            log_z = quick_log_normaliser(model, self.key, self.data)
+        return total / self.size - log_z
 
     def _rows(self, call: Block) -> Any:
         stored = self.data.epoch_rows(call.filled, 0, 0)

@@ -1,4 +1,4 @@
-"""What XLA compiled is kept on disk, so that a command does not compile the same thing twice.
+"""What XLA compiled is kept on disk, so that no process compiles the same thing twice.
 
 JAX's own persistent cache does the work, with a lock for many processes and a largest size. It is
 told of it by environment variables, before it is imported: `--help` costs nothing.
@@ -27,7 +27,7 @@ def keep_compiled(environment: MutableMapping[str, str] = os.environ) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
-        # A home that cannot be written to: commands compile anew, as they would without a cache.
+        # A home that cannot be written to: processes compile anew, as they would without a cache.
         return
     environment["JAX_COMPILATION_CACHE_DIR"] = str(folder)
     environment["JAX_COMPILATION_CACHE_MAX_SIZE"] = str(MOST_BYTES)

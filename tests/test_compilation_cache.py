@@ -5,21 +5,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-from wakesleep.cli.compilation_cache import SWITCH, cache_folder, cache_status, keep_compiled
+from wakesleep.compilation_cache import SWITCH, cache_folder, cache_status, keep_compiled
 
 
-def command(tmp_path, *words, **environment):
-    """A command in a process of its own, in which JAX is not imported yet."""
+def python(tmp_path, *words, **environment):
+    """Python in a process of its own, in which JAX is not imported yet."""
     unset = ("JAX_COMPILATION_CACHE_DIR", "XLA_FLAGS")
     inherited = {name: value for name, value in os.environ.items() if name not in unset}
     return subprocess.run(
-        [sys.executable, "-m", "wakesleep", *words],
+        [sys.executable, *words],
         env={**inherited, **environment},
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
+
+
+def command(tmp_path, *words, **environment):
+    return python(tmp_path, "-m", "wakesleep", *words, **environment)
 
 
 def test_it_is_where_the_user_says_and_the_second_run_adds_nothing(tmp_path):
@@ -35,6 +39,14 @@ def test_it_is_where_the_user_says_and_the_second_run_adds_nothing(tmp_path):
     command(tmp_path, *words, "--out", "run", **{SWITCH: str(cache)})
     assert entries() == first
     assert str(cache) in command(tmp_path, "info", **{SWITCH: str(cache)})
+
+
+def test_estimators_keep_what_they_compile(tmp_path):
+    code = "import wakesleep.sklearn, jax; jax.jit(lambda x: x + 1)(1.0)"
+    python(tmp_path, "-c", code, **{SWITCH: str(tmp_path / "cache")})
+    assert list((tmp_path / "cache").glob("compiled-*/*-cache"))
+    python(tmp_path, "-c", code, **{SWITCH: "off", "XDG_CACHE_HOME": str(tmp_path / "other")})
+    assert not (tmp_path / "other").exists()
 
 
 def test_it_can_be_turned_off():
