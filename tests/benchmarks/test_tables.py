@@ -47,7 +47,7 @@ def job(method, target="answer"):
         (part, method)
         for part, module in PARTS.items()
         for method in module.METHODS
-        if method not in (*PACKAGES, "GaussianMixture", "ours")
+        if method not in (*PACKAGES, "GaussianMixture", "ours", likelihood.NAMED)
     ],
 )
 def test_peers_give_numbers(part, method):
@@ -60,6 +60,18 @@ def test_peers_give_numbers(part, method):
 def test_a_peer_that_cannot_score_says_why():
     with pytest.raises(NotApplicableError, match="density"):
         likelihood.measure(job("GaussianMixture"))
+    with pytest.raises(NotApplicableError, match="levels alone"):
+        likelihood.measure(job(likelihood.NAMED))
+
+
+def test_a_model_that_is_named_scores_the_same_table(monkeypatch):
+    monkeypatch.setattr(likelihood, "ENCODED", ("people",))
+    monkeypatch.setattr(likelihood, "NAMED_EPOCHS", 2)
+    named, alone = (
+        likelihood.measure(job(method))["log-likelihood"]
+        for method in (likelihood.NAMED, "independent columns")
+    )
+    assert abs(named - alone) < 2.0
 
 
 def test_what_is_odd_is_found_by_the_peers(monkeypatch):
