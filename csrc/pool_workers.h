@@ -22,9 +22,7 @@ class PoolWorkers final : public Workers {
 
   void run(int64_t tasks, const std::function<void(int64_t)>& task) override {
     auto work = std::make_shared<Work>(tasks, task);
-    const Caller caller;
-    const int64_t threads = std::max<int64_t>(1, pool_.num_threads() / caller.number);
-    const int64_t helpers = std::min(tasks, threads) - 1;
+    const int64_t helpers = std::min<int64_t>(tasks, pool_.num_threads()) - 1;
     for (int64_t helper = 0; helper < helpers; ++helper) {
       pool_.Schedule([work] { work->take(); });
     }
@@ -61,22 +59,6 @@ class PoolWorkers final : public Workers {
     std::atomic<int64_t> done{0};
     std::mutex mutex;
     std::condition_variable finished;
-  };
-
-  // One of the threads that run kernels at this moment: they share the machine, and helpers that
-  // another caller's core has no time for would only be in its way.
-  struct Caller {
-    Caller() : number(count().fetch_add(1) + 1) {}
-    ~Caller() { count().fetch_sub(1); }
-    Caller(const Caller&) = delete;
-    Caller& operator=(const Caller&) = delete;
-
-    static std::atomic<int64_t>& count() {
-      static std::atomic<int64_t> callers{0};
-      return callers;
-    }
-
-    const int64_t number;
   };
 
   Pool& pool_;
