@@ -145,10 +145,10 @@ def start_lines(result: Result) -> str:
             f"{result['first_epoch_again_seconds']:.1f} s from the second time on. "
             f'`HelmholtzMachineDensity("{result["model"]}").fit(digits)` takes '
             f"{named['nothing_compiled']:.1f} s where nothing is compiled yet, "
-            f"{named['new_process']:.2f} s in a later process{kept}, and {named['again']:.2f} s when "
-            "it is called again; imports come on top. Without the name of a model it trains several "
-            f"and chooses: {result['fit_seconds']:.1f} s, and {result['fit_again_seconds']:.1f} s "
-            "when it is called again.\n",
+            f"{named['new_process']:.2f} s in a later process{kept}, and {named['again']:.2f} s "
+            "when it is called again; imports come on top. Without the name of a model it trains "
+            f"several and chooses: {result['fit_seconds']:.1f} s, and "
+            f"{result['fit_again_seconds']:.1f} s when it is called again.\n",
         ]
     )
 
