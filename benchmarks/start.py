@@ -17,8 +17,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.machine import provenance, write_result
-
 REPETITIONS = 5
 MODEL = "sbn/sbn 10-50-100"
 AUTO = "auto"
@@ -83,6 +81,9 @@ def own(folder: Path) -> dict[str, str]:
 
 
 def main() -> None:
+    # Not above: a process that fits must have JAX from the estimator, which keeps what is compiled.
+    from benchmarks.machine import provenance, write_result
+
     result = provenance()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -93,6 +94,7 @@ def main() -> None:
     result |= {
         "model": MODEL,
         "named_fit_seconds": named,
+        "keeps_compiled": True,
         "first_epoch_seconds": first,
         "first_epoch_again_seconds": statistics.median(later),
         "fit_seconds": first_fit,

@@ -19,6 +19,10 @@ constexpr int64_t kPrepareTiles = 8;
 constexpr int64_t kTaskElements = 1 << 15;
 // Elements of a parameter whose squares are summed in float32; blocks are summed in double.
 constexpr int64_t kParameterBlock = 1 << 12;
+// Additions of sums for bits in a task: a few microseconds, for threads that are there already.
+constexpr int64_t kBitTask = 1 << 13;
+// Rows whose outputs stay in the second cache until their other half is written.
+constexpr int64_t kBitChunkRows = 1 << 10;
 
 // Subnormals are zero on every thread: a pool may set this differently from its caller.
 class FlushSubnormals {
@@ -187,7 +191,31 @@ void run_affine_update(const Kernels& kernels, const AffineUpdate& args, Workers
   });
 }
 
+namespace {
+
+// How many of some equal pieces of work are a task, of which each takes so many additions: all,
+// where another thread would come too late.
+int64_t bit_task(int64_t pieces, int64_t additions) {
+  if (pieces * additions <= 2 * kTaskElements) return std::max<int64_t>(1, pieces);
+  return std::max<int64_t>(1, kBitTask / additions);
+}
+
+// Some of the rows, from the first of a block on.
+BitAffine part_of_rows(BitAffine args, int64_t first, int64_t last) {
+  args.rows = last - first;
+  args.y += first * args.parents;
+  args.codes += first * bit_groups(args.parents);
+  args.other += first / kBitRows;
+  args.outputs += first * args.units;
+  return args;
+}
+
+}  // namespace
+
+// Two blocks of units are a task at least: the rows of one are half a cache line, which another
+// thread must not write at the same time.
 void run_bit_affine(const Kernels& kernels, BitAffine args, Workers& workers) {
+  if (args.rows == 0) return;
   const int64_t row_blocks = parts(args.rows, kBitRows), unit_blocks = parts(args.units, kBitUnits);
   const int64_t size = row_blocks * kBitRows * bit_groups(args.parents);
   args.codes = shared_arena().take<uint8_t>(size + row_blocks);
@@ -195,9 +223,16 @@ void run_bit_affine(const Kernels& kernels, BitAffine args, Workers& workers) {
   in_parts(workers, row_blocks, task_rows(kBitRows * args.parents), [&](int64_t first, int64_t last) {
     kernels.bit_row_codes(args, first, last);
   });
-  const int64_t largest = task_rows(args.rows * bit_groups(args.parents));
-  in_parts(workers, unit_blocks, largest, [&](int64_t first, int64_t last) {
-    kernels.bit_affine(args, first, last, task_scratch(kernels.bit_affine_scratch()));
+  const int64_t rows = parts(row_blocks, parts(args.rows, kBitChunkRows)) * kBitRows;
+  const int64_t chunks = parts(args.rows, rows), pairs = parts(unit_blocks, 2);
+  const int64_t largest = bit_task(chunks * pairs, 2 * rows * bit_groups(args.parents));
+  in_parts(workers, chunks * pairs, largest, [&](int64_t first, int64_t last) {
+    for (int64_t at = first; at < last; ++at) {
+      const int64_t row = at / pairs * rows, block = at % pairs * 2;
+      kernels.bit_affine(part_of_rows(args, row, std::min(row + rows, args.rows)), block,
+                         std::min(block + 2, unit_blocks),
+                         task_scratch(kernels.bit_affine_scratch()));
+    }
   });
 }
 
@@ -216,7 +251,8 @@ void run_bit_outer(const Kernels& kernels, BitOuter args, Workers& workers) {
   in_parts(workers, groups, task_rows(kBitGroup * args.parents), [&](int64_t first, int64_t last) {
     kernels.bit_parent_codes(args, first, last);
   });
-  in_parts(workers, parts(args.units, kBitUnits), task_rows(args.parents * groups),
+  const int64_t blocks = parts(args.units, kBitUnits);
+  in_parts(workers, blocks, bit_task(blocks, args.parents * groups),
            [&](int64_t first, int64_t last) {
              kernels.bit_outer(args, first, last,
                                task_scratch(kernels.bit_outer_scratch(args.parents)));

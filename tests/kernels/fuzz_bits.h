@@ -11,7 +11,7 @@ struct BitRows {
   BitRows() {
     std::swap(generator, bit_generator);
     rows = between(1, 40), units = between(1, 40), parents = between(1, 300);
-    if (between(0, 3) == 0) rows = between(200, 450);  // more than the sums kept at a time
+    if (between(0, 3) == 0) rows = between(200, 2100);  // more than the sums kept at a time, or a task
     const double ones[] = {0.0, 0.3, 1.0};
     y = bits(rows * parents, ones[between(0, 2)]);
     if (between(0, 2) == 0) y[between(0, rows * parents - 1)] = 0.5f;

@@ -8,7 +8,7 @@ definition the compiled one is held to (an optimiser's step: as Optax's chain, i
 from wakesleep.kernels.affine import affine_update
 from wakesleep.kernels.ar_sbn import ar_sbn_sample
 from wakesleep.kernels.bernoulli import bernoulli_log_prob, bernoulli_sample, logistic_noise
-from wakesleep.kernels.bits import bit_affine
+from wakesleep.kernels.bit_products import bit_affine
 from wakesleep.kernels.nade import nade_logits, nade_sample
 from wakesleep.kernels.native import Status, status
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.kernels import oracle
 from wakesleep import kernels
-from wakesleep.kernels import bits
+from wakesleep.kernels import bit_products
 
 # Rows, units, parents: none, below and above the fewest rows, whole blocks and parts of them, and
 # more groups of four than are summed at a time.
@@ -50,9 +50,9 @@ def test_the_map_and_its_gradients(kind, shape):
 def test_the_reference_is_the_same_map():
     y, W, b, g = problem("bits", 20, 7, 9)
     exact_y, exact_W, exact_b, exact_g = exactly(y, W, b, g)
-    oracle.assert_round_off(bits.reference(y, W, b), exact_y @ exact_W.T + exact_b)
+    oracle.assert_round_off(bit_products.reference(y, W, b), exact_y @ exact_W.T + exact_b)
     for found, exact in zip(
-        bits.reference_outer(g, y), (exact_g.T @ exact_y, exact_g.sum(0)), strict=True
+        bit_products.reference_outer(g, y), (exact_g.T @ exact_y, exact_g.sum(0)), strict=True
     ):
         oracle.assert_round_off(found, exact)
 
