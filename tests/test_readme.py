@@ -38,6 +38,7 @@ def measured():
         result("table1/sbn-sbn-200-200-200.json"),
         result("table2-mnist/ar-sbn-sbn-500.json"),
         result("table3/connect4-rws-nade.json"),
+        result("darn/nips-darn.json"),
     ]
     (step,) = [
         row
