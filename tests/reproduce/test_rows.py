@@ -20,6 +20,7 @@ from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.judging import judge_row, remarks_on
 from wakesleep.reproduce.running import run_row, train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
+from wakesleep.runs.folder import RunFolder
 from wakesleep.storage import load_model
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import EpochDone
@@ -102,6 +103,26 @@ def test_variants_are_judged_on_validation_rows_and_the_page_says_how(store):
     assert store.result(row) is None
     (remark,) = remarks_on(store, [row])
     assert f"wider {again.mean:.3f}" in remark
+
+
+def test_heats_choose_the_rate_that_is_trained_whole(store):
+    recipe = dataclasses.replace(RECIPE, epochs=1000, processor_seconds=3.0)
+    row = dataclasses.replace(
+        ROW, recipe=recipe, learning_rates=(1e-9, 0.01), heat_seconds=0.1, samples=5
+    )
+    result = run_row(store, row, Budget(None))
+    heats = result["heats_valid_ll"]
+    assert set(heats) == {"sbn-sbn-3-rate-1e-09", "sbn-sbn-3-rate-0.01"}
+    best = max(heats, key=heats.get)
+    assert set(result["valid_ll"]) == {best}
+    assert result["recipe"]["learning_rate"] == 0.01
+    assert result["curve"]["processor_seconds"][-1] >= 3.0
+    for name in heats:
+        assert len(heat_records(store, row, name)) < result["epochs"]
+
+
+def heat_records(store, row, name):
+    return RunFolder(store.run_path(row) / "heats" / name).records()
 
 
 def test_a_finished_row_is_left_alone(in_tmp, capsys):

@@ -5,7 +5,8 @@ best on the validation set, and evaluates that one on the test set. A row with `
 mixture of all its candidates instead. The model "auto" leaves the candidates to the automatic
 default. A row with `source` instead takes the trained model of another
 experiment's row and makes a figure of it. The rows of a race have recipes of so many
-processor-seconds, and keep the way that their training took.
+processor-seconds, and keep the way that their training took; with `heat_seconds` their candidates
+are chosen in short trainings, and only the best has the whole time.
 """
 
 import dataclasses
@@ -37,6 +38,7 @@ class Row:
         mixed: all of them are kept, as one mixture weighted on the validation set.
         automatic_minutes: the budget of "auto".
         learning_rates: rates to choose from; empty for the recipe's own.
+        heat_seconds: processor-seconds of each candidate before the choice; 0 to train all whole.
         recipe: how each candidate is trained.
         samples: K of the final evaluation.
         tolerance: see `log_likelihood`; None to draw all K samples.
@@ -59,6 +61,7 @@ class Row:
     models: tuple[str, ...] = ()
     mixed: bool = False
     learning_rates: tuple[float, ...] = ()
+    heat_seconds: float = 0.0
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000
     tolerance: float | None = None

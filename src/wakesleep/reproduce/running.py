@@ -1,14 +1,16 @@
 """Running a row: train its candidates, keep the best on validation, evaluate that on the test."""
 
+import dataclasses
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from wakesleep import provenance
 from wakesleep.inference.blocks import Progress
+from wakesleep.recipe import Recipe
 from wakesleep.reproduce.experiments import Row
 from wakesleep.reproduce.store import Budget, ExperimentStore, OutOfTimeError
 from wakesleep.runs.automatic_choice import AutomaticChoice
@@ -24,11 +26,15 @@ from wakesleep.training.events import Observer
 
 @dataclass(frozen=True)
 class Trained:
-    """The candidate that did best on the validation set, and how every candidate did."""
+    """The candidate that did best on the validation set, and how every candidate did.
+
+    `heats` has the validation scores of the short trainings by which it was chosen, if any.
+    """
 
     folder: RunFolder
     valid_ll: dict[str, float | None]
     seconds: float
+    heats: dict[str, float | None] = field(default_factory=dict)
 
 
 def run_row(
@@ -59,6 +65,7 @@ def run_row(
         "model": config.model,
         "epochs": trained.folder.records()[-1]["epoch"],
         "valid_ll": trained.valid_ll,
+        **({"heats_valid_ll": trained.heats} if trained.heats else {}),
         **(race_curve(trained.folder) if config.recipe.processor_seconds else {}),
         "training_seconds": trained.seconds,
         "evaluation_seconds": time.monotonic() - began,
@@ -99,6 +106,27 @@ def train_row(
     if row.automatic:
         return _train_automatic(store, row, budget, observers)
     path, chosen = store.run_path(row), row.candidates()
+    options = RunOptions(observers, budget.spent, diagnostics=False)
+    heats: dict[str, RunFolder] = {}
+    tried: dict[str, float | None] = {}
+    if row.heat_seconds and len(chosen) > 1:
+        short = {
+            name: (model, dataclasses.replace(recipe, processor_seconds=row.heat_seconds))
+            for name, (model, recipe) in chosen.items()
+        }
+        best, tried, heats = _select(path / "heats", row, short, options)
+        chosen = {best: chosen[best]}
+    best, valid_ll, folders = _select(path, row, chosen, options)
+    trainings = (*heats.values(), *folders.values())
+    seconds = sum(record["seconds"] for folder in trainings for record in folder.records())
+    kept = _mixed(path, folders, row.seed) if row.mixed else folders[best]
+    return Trained(kept, valid_ll, seconds, tried)
+
+
+def _select(
+    path: Path, row: Row, chosen: Mapping[str, tuple[str, Recipe]], options: RunOptions
+) -> tuple[str, dict[str, float | None], dict[str, RunFolder]]:
+    """The best of these candidates, how each did on the validation set, and where each is."""
     candidates = {
         name: CandidateRun(
             RunFolder(path if len(chosen) == 1 else path / name),
@@ -106,13 +134,11 @@ def train_row(
         )
         for name, (model, recipe) in chosen.items()
     }
-    selection = select(candidates, RunOptions(observers, budget.spent, diagnostics=False))
+    selection = select(candidates, options)
     if selection is None:
         raise OutOfTimeError
     folders = {name: candidate.folder for name, candidate in candidates.items()}
-    seconds = sum(r["seconds"] for folder in folders.values() for r in folder.records())
-    kept = _mixed(path, folders, row.seed) if row.mixed else folders[selection.best]
-    return Trained(kept, selection.valid_ll, seconds)
+    return selection.best, selection.valid_ll, folders
 
 
 def _mixed(path: Path, folders: Mapping[str, RunFolder], seed: int) -> RunFolder:
