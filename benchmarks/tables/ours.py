@@ -78,9 +78,10 @@ class Ours:
         return to_native(filled, like=frame)
 
     def sample(self, count: int, like: pd.DataFrame) -> pd.DataFrame:
-        """New rows of the table; `Schema.decode` refuses a row that none could be."""
-        bits = ws.sample(self.model, count, key=jax.random.key(self.seed))
-        return to_native(self.schema.decode(np.asarray(bits), self.seed), like=like)
+        """New rows of the table, with gaps where its own have some."""
+        table = ws.TableModel(self.model, self.schema)
+        drawn: pd.DataFrame = ws.sample(table, count, key=self.seed, like=like, gaps=True)
+        return drawn
 
 
 @dataclass(frozen=True)

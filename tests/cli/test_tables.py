@@ -152,6 +152,19 @@ def test_samples_fulfil_conditions(trained, tmp_path, capsys):
     assert "no column 'color'; did you mean 'colour'?" in capsys.readouterr().err
 
 
+def test_samples_have_gaps_where_they_are_asked_for(trained, tmp_path, capsys):
+    out = tmp_path / "gaps.csv"
+    words = ["sample", str(trained), "--count", "400", "--gaps", "--out", str(out)]
+    assert main([*words, "--given", "height=1.5.."]) == 0
+    gone = pd.read_csv(out).isna().mean()
+    assert 0.08 < gone["colour"] < 0.22
+    assert gone.drop("colour").max() == 0
+    bits = ["sample", str(trained), "--gaps", "--out", str(tmp_path / "bits.npy")]
+    capsys.readouterr()
+    assert main(bits) == 2
+    assert "--gaps is for tables with names" in capsys.readouterr().err
+
+
 def test_embed_gives_features_by_row(trained, new_file, tmp_path, capsys):
     out = tmp_path / "features.csv"
     assert main(["embed", str(trained), str(new_file), "--out", str(out)]) == 0

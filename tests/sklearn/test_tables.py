@@ -186,6 +186,13 @@ def test_samples_keep_conditions(fitted):
         fitted.sample(2, given="regoin=north")
 
 
+def test_samples_have_gaps_where_they_are_asked_for(fitted):
+    assert not fitted.sample(100).isna().any().any()
+    gone = fitted.sample(300, gaps=True).isna().mean()
+    assert 0.08 < gone["age"] < 0.22
+    assert gone.drop("age").max() == 0
+
+
 def test_the_surprise_of_a_cell_is_its_log_probability_given_the_others():
     complete = FRAME.dropna()
     # Columns are independent here, so that cells do not heed each other and add up to their row.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from wakesleep.data import Dataset
     from wakesleep.runs.loading import Run
+    from wakesleep.schema import Frame, Schema
 
 TABLES = (".npy", ".csv")
 PICTURES = (".png", ".svg")
@@ -41,6 +42,8 @@ class Sample:
     ranges (also ..40 and 30..), dates, missing, not missing. All samples fulfil them."""
     samples: Count = 100
     """With --given: the most samples that are weighted for each row."""
+    gaps: bool = False
+    """Leave cells of a table empty, in patterns like those of the training rows."""
     probabilities: bool = False
     """The probability each bit is drawn with, as the paper's figures show it, not the bit."""
     preview: Preview = "auto"
@@ -71,7 +74,7 @@ class Sample:
         with working("drawing"):
             x = draw(run.machine, self.count, key=jax.random.key(self.seed))
         if run.schema is not None and named:
-            write_result(run.schema.decode(x, self.seed), out)
+            self._write_rows(run.schema, run.schema.decode(x, self.seed), out)
         elif out.suffix in PICTURES:
             self._write_picture(out, x, run.about_data.without_rows())
         else:
@@ -94,7 +97,7 @@ class Sample:
             frame, drawn = frame_given(
                 table, self.count, self.given or "", keys=keys, samples=self.samples
             )
-        write_result(frame, out)
+        self._write_rows(run.schema, frame, out)
         share = math.exp(drawn.log_probability)
         print(
             f"wrote {self.count} rows to {out}; the conditions hold in {share:.2%} of the model's "
@@ -108,9 +111,19 @@ class Sample:
             )
         return 0
 
+    def _write_rows(self, schema: "Schema", frame: "Frame", out: Path) -> None:
+        from wakesleep.inference.sample_rows import with_gaps
+
+        if self.gaps:
+            # Apart from the seed of the numbers' places, which is the same number.
+            frame = with_gaps(schema, frame, (self.seed, 1), self.given)
+        write_result(frame, out)
+
     def _check(self, out: Path, *, named: bool) -> None:
         if self.samples < 1:
             raise UsageError(f"--samples must be 1 or more, not {self.samples}")
+        if self.gaps and not named:
+            raise UsageError("--gaps is for tables with names, written to a table such as new.csv")
         if named and self.probabilities:
             raise UsageError("--probabilities are those of bits: give an --out that ends in .npy")
         if not named and out.suffix not in PICTURES + TABLES:

@@ -11,7 +11,15 @@ from wakesleep.inference.given import GivenSamples, sample_given
 from wakesleep.keys import LikeKey, as_key, generator_of
 from wakesleep.models import LatentModel, TableModel, sample_bits
 from wakesleep.models.table_model import installed_library
-from wakesleep.schema import Frame, Given, allowed_states, decode_given, parse_given, to_native
+from wakesleep.schema import (
+    Frame,
+    Given,
+    Schema,
+    allowed_states,
+    decode_given,
+    parse_given,
+    to_native,
+)
 
 UNRELIABLE = "few different rows keep the conditions: the model finds them hard to keep together"
 
@@ -23,6 +31,7 @@ def sample(
     key: LikeKey,
     like: Any = None,
     given: Given | None = None,
+    gaps: bool = False,
 ) -> Any:
     """Draw n rows from a model: bits `[n, D]`, uint8, or a frame from a `TableModel`.
 
@@ -34,6 +43,7 @@ def sample(
             a library; pandas, polars or pyarrow otherwise, the first that is installed.
         given: for a table, conditions that all rows keep: `{"region": "north", "age": (30, 40)}`,
             or `"region=north,age=30..40"`; a list allows several levels.
+        gaps: for a table, whether cells are missing in patterns like those of the training rows.
 
     >>> import jax, wakesleep as ws
     >>> ws.sample(ws.build("sbn/sbn 2-3", features=4, key=jax.random.key(0)), 5, key=0).shape
@@ -41,21 +51,44 @@ def sample(
     """
     chosen = as_key(key)
     if not isinstance(model, TableModel):
-        if given is not None:
+        if given is not None or gaps:
             raise UsageError(
-                "given= names columns of a table, which this model does not know: give "
+                "given= and gaps= are of a table's columns, which this model does not know: give "
                 "ws.TableModel(model, schema), or a fit's table_model"
             )
         return sample_bits(model, n, key=chosen)
     key_bits, key_within = jax.random.split(chosen)
     if given is None:
-        return model.to_frame(
-            sample_bits(model.model, n, key=key_bits), generator_of(key_within), like
-        )
-    frame, drawn = frame_given(model, n, given, keys=(key_bits, key_within))
-    if drawn.unreliable:
-        warnings.warn(UNRELIABLE, UserWarning, stacklevel=2)
+        bits = sample_bits(model.model, n, key=key_bits)
+        frame = model.schema.decode(bits, generator_of(key_within))
+    else:
+        frame, drawn = frame_given(model, n, given, keys=(key_bits, key_within))
+        if drawn.unreliable:
+            warnings.warn(UNRELIABLE, UserWarning, stacklevel=2)
+    if gaps:
+        frame = with_gaps(model.schema, frame, generator_of(jax.random.fold_in(chosen, 1)), given)
     return to_native(frame, installed_library() if like is None else like)
+
+
+def with_gaps(schema: Schema, frame: Frame, rng: Any, given: Given | None = None) -> Frame:
+    """Drawn rows whose cells are missing in patterns like those of the training rows.
+
+    Args:
+        schema: of the table.
+        frame: the rows.
+        rng: a generator or a seed.
+        given: the conditions that the rows keep; their columns stay as they are.
+    """
+    if schema.gaps is None:
+        if any(column.missing and not column.missing_level for column in schema.modelled):
+            raise UsageError(
+                "this model does not know which cells are missing together, since an earlier "
+                "release made it: train it again, or draw complete rows"
+            )
+        return frame
+    conditions = () if given is None else parse_given(schema, given)
+    kept = [schema.names[one.group] for one in conditions]
+    return schema.gaps.put_into(frame, schema.names, rng, kept)
 
 
 def frame_given(

@@ -79,17 +79,6 @@ class TableModel:
         rows = packed(encoded, self.schema)
         return TableRowsRead(rows, measure, frame, encoded, (*encoded.notes, *notes))
 
-    def to_frame(self, bits: npt.NDArray[Any], rng: np.random.Generator, like: Any = None) -> Any:
-        """Rows of bits as a frame of a library; the generator says where in its bin a number is.
-
-        `like` is a frame or the name of a library: pandas unless given, if it is installed.
-        """
-        from wakesleep.schema import to_native
-
-        return to_native(
-            self.schema.decode(bits, rng), installed_library() if like is None else like
-        )
-
 
 def installed_library() -> str:
     """The first frame library that is there."""

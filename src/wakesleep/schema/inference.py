@@ -10,9 +10,11 @@ import numpy as np
 from wakesleep.errors import DataError, UsageError
 from wakesleep.schema import temporal
 from wakesleep.schema.columns import Column
-from wakesleep.schema.encoded import group_size
+from wakesleep.schema.encoded import Encoded, group_size
 from wakesleep.schema.frame import Frame, listed, quoted
+from wakesleep.schema.gap_patterns import GapPatterns
 from wakesleep.schema.levels import LevelColumn
+from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.overrides import (
     Choices,
     ColumnChoice,
@@ -23,6 +25,7 @@ from wakesleep.schema.overrides import (
 from wakesleep.schema.reading import read_frame
 from wakesleep.schema.schema import Schema
 from wakesleep.schema.schema_options import SchemaOptions
+from wakesleep.schema.shared_values import SharedValues
 from wakesleep.schema.subject import (
     Subject,
     constant,
@@ -49,7 +52,8 @@ MOSTLY_DISTINCT_ROWS = 20
 RUNNING_ROWS = 10
 """From so many rows on, distinct whole numbers without large gaps are a running number."""
 TYPICAL_ROWS = 20_000
-"""The most training rows that say what typical columns are, evenly spaced."""
+"""The most training rows that say what typical columns, gaps and shared numbers are, evenly
+spaced."""
 
 _ID_NAME = re.compile(
     r"(?i:(.*[\W_])?(id|uuid|guid|key|index|row|row_?names?)|unnamed.*|)|.*[a-z]I[dD]"
@@ -91,12 +95,25 @@ def infer_schema(
     notes = [*frame.notes, *notes, *pooled]
     schema = Schema(tuple(columns), len(frame), tuple(notes), markers=frame.markers)
     some = np.unique(np.linspace(0, len(frame) - 1, min(TYPICAL_ROWS, len(frame))).astype(int))
-    typical = TypicalColumns.fit(schema.modelled, schema.encode(frame.take(some)))
-    schema = replace(schema, typical=typical)
-    if options.within == "uniform":
-        return schema
-    asked = options.bins or any(choice.bins for choice in choices.values())
-    return with_numbers_placed(schema, frame, may_join=not asked)
+    encoded = schema.encode(frame.take(some))
+    typical = TypicalColumns.fit(schema.modelled, encoded)
+    schema = replace(schema, typical=typical, gaps=GapPatterns.fit(encoded))
+    if options.within != "uniform":
+        asked = options.bins or any(choice.bins for choice in choices.values())
+        schema = with_numbers_placed(schema, frame, may_join=not asked)
+    return _with_shared_values(schema, encoded)
+
+
+def _with_shared_values(schema: Schema, rows: Encoded) -> Schema:
+    """Made last: where in its bin a number is depends on the bins."""
+    numbers = dict(zip(schema.names, rows.within.T, strict=True))
+    columns = tuple(
+        replace(column, shared=SharedValues.fit(column.bins, numbers[column.name]))
+        if isinstance(column, NumberColumn)
+        else column
+        for column in schema.columns
+    )
+    return replace(schema, columns=columns)
 
 
 def _nothing_to_model(columns: Sequence[Column], frame: Frame) -> DataError:

@@ -10,6 +10,7 @@ from wakesleep.schema import temporal
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.columns import Column, Note
 from wakesleep.schema.frame import Cells, Frame, Mask, Storage, quoted
+from wakesleep.schema.shared_values import SharedValues
 from wakesleep.schema.values import (
     Codes,
     Distinct,
@@ -33,6 +34,7 @@ class NumberColumn(Column):
         decimals: that numbers in text are written with; None for as many as it takes.
         comma: whether they have a decimal comma.
         pattern: of dates in text.
+        shared: numbers that several training rows share; None where there are none.
     """
 
     name: str
@@ -46,6 +48,7 @@ class NumberColumn(Column):
     missing: float = 0.0
     missing_level: bool = False
     note: str = ""
+    shared: SharedValues | None = None
 
     @property
     def states(self) -> int:
@@ -166,4 +169,30 @@ class NumberColumn(Column):
             "decimals": self.decimals,
             "comma": self.comma,
             "pattern": self.pattern,
+            **({} if self.shared is None else {"shared": self.shared.to_dict()}),
         }
+
+
+def with_shared_values(
+    columns: tuple[Column, ...],
+    cells: tuple[Codes, Floats | None],
+    drawn: dict[int, Floats],
+    rng: Any,
+) -> dict[int, Floats]:
+    """Drawn numbers by group, with those that training rows share among them.
+
+    Args:
+        columns: the modelled ones.
+        cells: states `[N, G]`, and numbers that are known and stay, NaN for all else.
+        drawn: numbers `[N]` of some groups.
+        rng: the generator of random numbers.
+    """
+    codes, known = cells
+    found = {}
+    for group, numbers in drawn.items():
+        column = columns[group]
+        if isinstance(column, NumberColumn) and column.shared is not None:
+            new = column.shared.of(column.bins, codes[:, group], numbers, rng)
+            stays = False if known is None else ~np.isnan(known[:, group])
+            found[group] = np.where(stays, numbers, new)
+    return found

@@ -12,8 +12,9 @@ from wakesleep.schema.bins import Bins, Middle
 from wakesleep.schema.columns import Column, LeftOutColumn
 from wakesleep.schema.encoded import Codes, Encoded, Floats, codes_of, group_size
 from wakesleep.schema.frame import Frame, Mask, listed, quoted
+from wakesleep.schema.gap_patterns import GapPatterns
 from wakesleep.schema.markers import MARKERS
-from wakesleep.schema.numbers import NumberColumn
+from wakesleep.schema.numbers import NumberColumn, with_shared_values
 from wakesleep.schema.reading import read_frame
 from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.within import Within
@@ -44,6 +45,7 @@ class Schema:
         within: where in their bins the numbers of a row are; None for uniform.
         typical: what columns of training rows that are not odd look like; None where nobody looked.
         markers: the spellings of a missing cell in the training rows; None for the usual ones.
+        gaps: which cells are missing together; None where no training row has a gap.
     """
 
     columns: tuple[Column, ...]
@@ -52,6 +54,7 @@ class Schema:
     within: Within | None = None
     typical: TypicalColumns | None = None
     markers: tuple[str, ...] | None = None
+    gaps: GapPatterns | None = None
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self.columns]
@@ -230,6 +233,8 @@ class Schema:
         }
         if rng is not None or known is not None:
             drawn |= self._placed(codes, drawn, generator, (known, shares))
+        if rng is not None and shares is None and not tails:
+            drawn |= with_shared_values(self.modelled, (codes, known), drawn, generator)
         cells, group = [], 0
         for column in self.columns:
             if isinstance(column, LeftOutColumn):

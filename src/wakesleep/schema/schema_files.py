@@ -23,11 +23,14 @@ from wakesleep.schema.file_fields import (
     texts,
 )
 from wakesleep.schema.frame import Storage, quoted
+from wakesleep.schema.gap_patterns import GapPatterns
 from wakesleep.schema.independent import IndependentColumns
 from wakesleep.schema.levels import LevelColumn
 from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.powers import Power, is_power
 from wakesleep.schema.schema import Schema
+from wakesleep.schema.shared_values import ARRAYS as SHARED_ARRAYS
+from wakesleep.schema.shared_values import SharedValues
 from wakesleep.schema.temporal import UNITS
 from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.within import ARRAYS as WITHIN_ARRAYS
@@ -64,12 +67,14 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     within = {} if schema.within is None else {"within": schema.within.to_dict()}
     typical = {} if schema.typical is None else {"typical": schema.typical.to_dict()}
     markers = {} if schema.markers is None else {"missing_markers": list(schema.markers)}
+    gaps = {} if schema.gaps is None else {"gaps": schema.gaps.to_dict()}
     return {
         "format": FORMAT,
         "version": _version(schema.within),
         **within,
         **typical,
         **markers,
+        **gaps,
         "rows": schema.rows,
         "notes": list(schema.notes),
         "columns": columns,
@@ -112,7 +117,16 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
         schema = dataclasses.replace(schema, typical=_typical(values["typical"], schema, where))
     if "missing_markers" in values:
         schema = dataclasses.replace(schema, markers=reader.get("missing_markers", texts))
+    if "gaps" in values:
+        schema = dataclasses.replace(schema, gaps=_gaps(values["gaps"], schema, where))
     return schema
+
+
+def _gaps(values: Any, schema: Schema, where: str) -> GapPatterns:
+    try:
+        return GapPatterns.from_dict(values, len(schema.modelled))
+    except ValueError:
+        raise DataError(f"{where} does not say which cells are missing together ('gaps')") from None
 
 
 def _typical(values: Any, schema: Schema, where: str) -> TypicalColumns:
@@ -219,14 +233,27 @@ def _level_column(reader: Reader, common: dict[str, Any]) -> Column:
 
 
 def _number_column(reader: Reader, common: dict[str, Any]) -> Column:
-    bins = Reader(reader.get("bins", a_mapping), f"{reader.where}, bins")
+    bins = _bins(Reader(reader.get("bins", a_mapping), f"{reader.where}, bins"))
     return NumberColumn(
-        bins=_bins(bins),
+        bins=bins,
+        shared=_shared(reader, bins),
         storage=reader.get("storage", one_of("whole", "real", "date", "datetime")),
         unit=reader.get("unit", maybe(one_of(*UNITS))),
         **_written(reader),
         **common,
     )
+
+
+def _shared(reader: Reader, bins: Bins) -> SharedValues | None:
+    """Earlier releases wrote none."""
+    if "shared" not in reader.values:
+        return None
+    fields = Reader(reader.get("shared", a_mapping), f"{reader.where}, shared")
+    shared = SharedValues(*(fields.get(name, numbers) for name in SHARED_ARRAYS))
+    problem = shared.problem(bins)
+    if problem:
+        raise DataError(f"{fields.where}: {problem}")
+    return shared
 
 
 def _written(reader: Reader) -> dict[str, Any]:

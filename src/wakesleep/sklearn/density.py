@@ -219,19 +219,28 @@ class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
         options = {"samples": self.inference_samples, "unseen": self.unseen}
         return output.surprise_given(x, self._table_model, key, options)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, *, given: Any = None) -> Any:
+    def sample(
+        self,
+        n_samples: int = 1,
+        random_state: Any = None,
+        *,
+        given: Any = None,
+        gaps: bool = False,
+    ) -> Any:
         """Draw rows like those of `fit`: a frame of the same library and types, or an array.
 
         random_state None is the estimator's own. Columns that were left out, such as identifiers,
         are no part of a frame, and NaN in an array. `given` are conditions that the rows keep:
         `{"region": "north", "age": (30, 40)}`, or `"region=north,age=30..40"`; a list allows
-        several levels.
+        several levels. With `gaps`, cells are missing in patterns like those of `fit`'s rows.
         """
         check_is_fitted(self)
         output.check_count(n_samples)
         seed = draw_seed(self.random_state if random_state is None else random_state)
         key = jax.random.key(seed)
-        return self._form.give(output.sample_frame(self._table_model, int(n_samples), key, given))
+        return self._form.give(
+            output.sample_frame(self._table_model, int(n_samples), key, given, gaps=gaps)
+        )
 
     def impute(self, X: Any, *, how: str = "probable") -> Any:
         """Impute missing cells, given the others of their row; all else stays as it is.

@@ -12,7 +12,7 @@ from jaxtyping import Array, Key
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import ENOUGH
 from wakesleep.inference.imputed_table import HOW, impute_read
-from wakesleep.inference.sample_rows import UNRELIABLE, frame_given
+from wakesleep.inference.sample_rows import UNRELIABLE, frame_given, with_gaps
 from wakesleep.inference.surprise import cell_log_probs
 from wakesleep.keys import generator_of
 from wakesleep.models import TableModel, sample_bits
@@ -42,8 +42,17 @@ def oddity_given(
     return model.schema.oddity(model.read(x.table, unseen=unseen).encoded, log_likelihood)
 
 
-def sample_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any) -> Frame:
-    """Rows drawn from the model, under conditions where there are any."""
+def sample_frame(
+    model: TableModel, count: int, key: Key[Array, ""], given: Any, *, gaps: bool = False
+) -> Frame:
+    """Rows drawn from the model, under conditions where there are any, with gaps if asked."""
+    frame = _complete_frame(model, count, key, given)
+    if not gaps:
+        return frame
+    return with_gaps(model.schema, frame, generator_of(jax.random.fold_in(key, 1)), given)
+
+
+def _complete_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any) -> Frame:
     key_bits, key_within = jax.random.split(key)
     if given is not None:
         frame, drawn = frame_given(model, count, given, keys=(key_bits, key_within))
