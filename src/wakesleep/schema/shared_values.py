@@ -1,9 +1,11 @@
 """Numbers that several training rows share: prices that end in 99, heights in whole inches.
 
-Drawn evenly from its bin, a number hardly ever is one of them, and everybody sees that the row was
-made up. So a draw's place in its bin is read as a place among the bin's training numbers, in order:
-where rows share a number there, the draw becomes that number, and elsewhere it stays what it was.
-Draws keep their bin and their order. Scores do not change: a density does not know single numbers.
+Drawn from its bin by a density, a number hardly ever is one of them, and everybody sees that the
+row was made up. So a shared number attracts the draws around it, within a radius where the training
+rows, spread evenly, would have as many numbers as it has rows: those draws become that number, all
+others stay what they were. A draw keeps its bin and moves no further than that radius, so that
+numbers that were placed given each other stay together. Scores do not change: a density does not
+know single numbers.
 """
 
 from dataclasses import dataclass
@@ -19,56 +21,56 @@ Codes = npt.NDArray[np.int64]
 
 MOST_VALUES = 1000
 """Of a column, those that most rows share."""
+NEIGHBOURS = 10
+"""Rows around a shared number that say how dense they are, besides twice those that share it."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedValues:
-    """Which places in the bins of a column belong to shared numbers.
+    """Which draws become a number that training rows share.
 
     Attributes:
         values: `[M]`, increasing.
-        starts: `[M]`, the share of its bin's numbers that are smaller.
-        ends: `[M]`, the share that are smaller or the same.
+        radii: `[M]`, how near a draw must be to become the value.
     """
 
     values: Floats
-    starts: Floats
-    ends: Floats
+    radii: Floats
 
     @classmethod
     def fit(cls, bins: Bins, numbers: Floats) -> "SharedValues | None":
-        """Of a column's training numbers; None where no two rows share one."""
-        values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-        codes = bins.codes(values)
-        in_bin = codes < len(bins.lower)
-        values, counts, codes = values[in_bin], counts[in_bin], codes[in_bin]
-        totals = np.bincount(codes, counts, len(bins.lower))[codes]
-        reached = np.cumsum(counts)
-        before = np.concatenate([[0], np.cumsum(np.bincount(codes, counts, len(bins.lower)))])[
-            codes
-        ]
-        wide = bins.upper[codes] > bins.lower[codes]
-        kept = np.flatnonzero((counts > 1) & wide)
-        kept = np.sort(kept[np.argsort(-counts[kept], kind="stable")][:MOST_VALUES])
-        if not len(kept):
-            return None
-        ends = ((reached - before) / totals)[kept]
-        return cls(values[kept], ends - (counts / totals)[kept], ends)
+        """Of a column's training numbers; None where no two rows share one.
+
+        On a grid rows share numbers by chance: those that have no more than twice the rows that a
+        grid point around them has are left out.
+        """
+        rows = np.sort(numbers[~np.isnan(numbers)])
+        codes = bins.codes(rows)
+        rows, codes = rows[codes < len(bins.lower)], codes[codes < len(bins.lower)]
+        values, first, counts = np.unique(rows, return_index=True, return_counts=True)
+        wide = bins.upper[codes[first]] > bins.lower[codes[first]]
+        shared = np.flatnonzero((counts > 1) & wide)
+        shared = np.sort(shared[np.argsort(-counts[shared], kind="stable")][:MOST_VALUES])
+        bounds = np.searchsorted(codes, np.arange(len(bins.lower) + 1))
+        radii = np.array(
+            [
+                _radius(bins, code, rows[bounds[code] : bounds[code + 1]], values[at], counts[at])
+                for at, code in zip(shared, codes[first[shared]], strict=True)
+            ]
+        )
+        kept = radii > bins.step
+        return cls(values[shared][kept], radii[kept]) if kept.any() else None
 
     def of(self, bins: Bins, codes: Codes, drawn: Floats, rng: Any) -> Floats:
-        """Numbers drawn from states, `[N]`, with shared ones in the places that are theirs."""
+        """Numbers drawn from states, `[N]`, of which some become shared ones."""
         # On a grid a draw stands for the whole of its step.
-        spread = (rng.random(len(drawn)) - 0.5) * bins.step
-        in_bin = (codes >= 0) & (codes < len(bins.lower))
-        k = np.where(in_bin, codes, 0)
-        width = bins.upper[k] - bins.lower[k]
-        place = (drawn + spread - bins.lower[k]) / np.where(width > 0, width, 1.0)
-        # Bins one after another: place p of bin k is the point k + p of one line.
-        starts = bins.codes(self.values) + self.starts
-        at = np.maximum(np.searchsorted(starts, k + place, side="right") - 1, 0)
-        inside = (place >= self.starts[at]) & (place < self.ends[at])
-        taken = in_bin & inside & (bins.codes(self.values)[at] == k)
-        return np.where(taken, self.values[at], drawn)
+        places = drawn + (rng.random(len(drawn)) - 0.5) * bins.step
+        after = np.searchsorted(self.values, places)
+        sides = np.clip([after - 1, after], 0, len(self.values) - 1)
+        reach = np.abs(self.values[sides] - places) / self.radii[sides]
+        nearest = np.where(reach[0] <= reach[1], sides[0], sides[1])
+        taken = (reach.min(axis=0) <= 1) & (bins.codes(self.values)[nearest] == codes)
+        return np.where(taken, self.values[nearest], drawn)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -76,17 +78,25 @@ class SharedValues:
 
     def problem(self, bins: Bins) -> str | None:
         """Why these are no shared numbers of such bins."""
-        if not len(self.values) == len(self.starts) == len(self.ends) > 0:
-            return "'values', 'starts' and 'ends' must be equally long"
-        codes = bins.codes(self.values)
-        if (np.diff(self.values) <= 0).any() or (codes >= len(bins.lower)).any():
+        if not len(self.values) == len(self.radii) > 0:
+            return "'values' and 'radii' must be equally long"
+        if (np.diff(self.values) <= 0).any() or (bins.codes(self.values) >= len(bins.lower)).any():
             return "'values' must increase, and be no atoms"
-        if (self.starts < 0).any() or (self.ends <= self.starts).any() or (self.ends > 1).any():
-            return "'starts' and 'ends' must be shares, from less to more"
-        after = np.diff(codes) == 0
-        if (self.starts[1:][after] < self.ends[:-1][after] - 1e-9).any():
-            return "'starts' and 'ends' must not overlap within a bin"
+        if not (self.radii > 0).all():
+            return "'radii' must be positive"
         return None
 
 
-ARRAYS = ("values", "starts", "ends")
+def _radius(bins: Bins, code: int, rows: Floats, value: float, count: int) -> float:
+    """Where as many rows of the bin are expected, by how dense they are around the value."""
+    lower, upper = bins.lower[code], bins.upper[code]
+    near = min(2 * count + NEIGHBOURS, len(rows))
+    distance = np.partition(np.abs(rows - value), near - 1)[near - 1]
+    if distance == 0:
+        return float(upper - lower)
+    distance += bins.step / 2
+    length = min(value + distance, upper) - max(value - distance, lower)
+    return float(count * length / (2 * near))
+
+
+ARRAYS = ("values", "radii")
