@@ -91,6 +91,16 @@ def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(store):
     assert store.result(ROW) == json.loads(json.dumps(result))
 
 
+def test_a_row_may_score_some_of_the_test_rows(store):
+    result = run_row(store, dataclasses.replace(ROW, test_rows=7), Budget(None))
+    assert result["evaluation"]["examples"] == 7
+    test = load_dataset("bars").test
+    chosen = np.sort(np.random.default_rng(3).choice(len(test), 7, replace=False))
+    model = load_model(store.run_path(ROW) / "model.safetensors")
+    again = log_likelihood(model, test[chosen], 20, key=jax.random.key(1), defensive=0)
+    assert result["nll"] == pytest.approx(-again.mean, abs=1e-5)
+
+
 def test_variants_are_judged_on_validation_rows_and_the_page_says_how(store):
     wider = dataclasses.replace(ROW, name="wider", models=("sbn/sbn 6",))
     row = dataclasses.replace(ROW, variants=(wider,))

@@ -41,6 +41,7 @@ class Row:
         heat_seconds: processor-seconds of each candidate before the choice; 0 to train all whole.
         recipe: how each candidate is trained.
         samples: K of the final evaluation.
+        test_rows: how many random rows of the test set it scores; 0 for all.
         tolerance: see `log_likelihood`; None to draw all K samples.
         paper_nll: the paper's number, None where it has none.
         published: the numbers of others on the same data, by who or what.
@@ -64,6 +65,7 @@ class Row:
     heat_seconds: float = 0.0
     recipe: Recipe = dataclasses.field(default_factory=Recipe)
     samples: int = 10_000
+    test_rows: int = 0
     tolerance: float | None = None
     paper_nll: float | None = None
     published: Mapping[str, float] = dataclasses.field(default_factory=dict)

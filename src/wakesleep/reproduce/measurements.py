@@ -7,11 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 import jax
-import numpy as np
-import numpy.typing as npt
 
 from wakesleep import provenance
-from wakesleep.data import Dataset
 from wakesleep.errors import UsageError
 from wakesleep.evaluation import bias_variance, log_likelihood
 from wakesleep.evaluation.bootstrap import COUNTS
@@ -19,7 +16,7 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.models import sample_means
 from wakesleep.pictures import save_grid
 from wakesleep.reproduce.experiments import Row
-from wakesleep.reproduce.running import train_row
+from wakesleep.reproduce.running import random_rows, train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.training.events import Observer
@@ -77,7 +74,7 @@ def _bias(measured: Measured) -> Measurement:
     primary = 100 if measured.quick else max(COUNTS)
     analysis = bias_variance(
         measured.run.machine,
-        _test_points(measured.run.data, POINTS),
+        random_rows(measured.run.data.test, POINTS),
         key=jax.random.key(3),
         counts=[count for count in COUNTS if count <= primary],
         primary=primary,
@@ -89,7 +86,7 @@ def _bias(measured: Measured) -> Measurement:
 
 def _test_samples(measured: Measured) -> Measurement:
     """Fig. 2A: the estimate by the number of test samples, on a fixed random part of the test."""
-    rows = _test_points(measured.run.data, 50 if measured.quick else TEST_POINTS)
+    rows = random_rows(measured.run.data.test, 50 if measured.quick else TEST_POINTS)
     counts = TEST_SAMPLES[:5] if measured.quick else TEST_SAMPLES
     scores = []
     for place, count in enumerate(counts):
@@ -133,10 +130,3 @@ MEASUREMENTS: Mapping[str, Callable[[Measured], Measurement]] = MappingProxyType
         "learning-curves": _learning_curves,
     }
 )
-
-
-def _test_points(data: Dataset, count: int) -> npt.NDArray[np.uint8]:
-    """Drawn at random: MNIST's test rows are grouped by digit."""
-    count = min(count, len(data.test))
-    chosen = np.random.default_rng(3).choice(len(data.test), count, replace=False)
-    return data.test[np.sort(chosen)]
