@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from wakesleep import provenance
+from wakesleep.data import Table
 from wakesleep.errors import UsageError
 from wakesleep.evaluation import bias_variance, log_likelihood
 from wakesleep.evaluation.bootstrap import COUNTS
@@ -16,9 +17,10 @@ from wakesleep.inference.blocks import Progress
 from wakesleep.models import sample_means
 from wakesleep.pictures import save_grid
 from wakesleep.reproduce.experiments import Row
-from wakesleep.reproduce.running import random_rows, train_row
+from wakesleep.reproduce.running import train_row
 from wakesleep.reproduce.store import Budget, ExperimentStore
 from wakesleep.runs.loading import Run, load_run
+from wakesleep.runs.run_evaluation import random_rows
 from wakesleep.training.events import Observer
 
 POINTS = 25
@@ -74,7 +76,7 @@ def _bias(measured: Measured) -> Measurement:
     primary = 100 if measured.quick else max(COUNTS)
     analysis = bias_variance(
         measured.run.machine,
-        random_rows(measured.run.data.test, POINTS),
+        _test_points(measured, POINTS),
         key=jax.random.key(3),
         counts=[count for count in COUNTS if count <= primary],
         primary=primary,
@@ -86,7 +88,7 @@ def _bias(measured: Measured) -> Measurement:
 
 def _test_samples(measured: Measured) -> Measurement:
     """Fig. 2A: the estimate by the number of test samples, on a fixed random part of the test."""
-    rows = random_rows(measured.run.data.test, 50 if measured.quick else TEST_POINTS)
+    rows = _test_points(measured, 50 if measured.quick else TEST_POINTS)
     counts = TEST_SAMPLES[:5] if measured.quick else TEST_SAMPLES
     scores = []
     for place, count in enumerate(counts):
@@ -130,3 +132,8 @@ MEASUREMENTS: Mapping[str, Callable[[Measured], Measurement]] = MappingProxyType
         "learning-curves": _learning_curves,
     }
 )
+
+
+def _test_points(measured: Measured, count: int) -> Table:
+    test = measured.run.data.test
+    return test.take(random_rows(len(test), count))

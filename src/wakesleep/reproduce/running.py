@@ -8,11 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from wakesleep import provenance
-from wakesleep.data import PackedBits, Table
 from wakesleep.inference.blocks import Progress
 from wakesleep.recipe import Recipe
 from wakesleep.reproduce.experiments import Row
@@ -51,12 +47,10 @@ def run_row(
     """The result of a row, written down; `OutOfTimeError` when the budget ends before it."""
     trained = train_row(store, row, budget, observers)
     began = time.monotonic()
-    evaluation = RunEvaluation(row.samples, "test", row.tolerance, defensive=0, seed=row.seed + 1)
-    run = load_run(trained.folder.path)
-    if row.test_rows:
-        few = PackedBits.pack(random_rows(run.data.test, row.test_rows))
-        run = dataclasses.replace(run, given=dataclasses.replace(run.data, test=few))
-    _, score = evaluation.of(run, budget.watching(progress))
+    evaluation = RunEvaluation(
+        row.samples, "test", row.tolerance, defensive=0, seed=row.seed + 1, rows=row.test_rows
+    )
+    _, score = evaluation.of(load_run(trained.folder.path), budget.watching(progress))
     config = trained.folder.config()
     result = {
         "experiment": row.experiment,
@@ -87,13 +81,6 @@ def run_row(
         result["automatic"] = AutomaticChoice(trained.folder.path).folder.read_choice()
     store.write_result(row, result)
     return result
-
-
-def random_rows(table: Table, count: int) -> npt.NDArray[np.uint8]:
-    """Always the same ones of a table: MNIST's test rows are grouped by digit."""
-    count = min(count, len(table))
-    chosen = np.random.default_rng(3).choice(len(table), count, replace=False)
-    return table[np.sort(chosen)]
 
 
 def race_curve(folder: RunFolder) -> dict[str, Any]:
