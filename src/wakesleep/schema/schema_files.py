@@ -64,17 +64,13 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         }
         for column in schema.columns
     ]
-    within = {} if schema.within is None else {"within": schema.within.to_dict()}
-    typical = {} if schema.typical is None else {"typical": schema.typical.to_dict()}
+    parts = {"within": schema.within, "typical": schema.typical, "gaps": schema.gaps}
     markers = {} if schema.markers is None else {"missing_markers": list(schema.markers)}
-    gaps = {} if schema.gaps is None else {"gaps": schema.gaps.to_dict()}
     return {
         "format": FORMAT,
         "version": _version(schema.within),
-        **within,
-        **typical,
+        **{name: part.to_dict() for name, part in parts.items() if part is not None},
         **markers,
-        **gaps,
         "rows": schema.rows,
         "notes": list(schema.notes),
         "columns": columns,
