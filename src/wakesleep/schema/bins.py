@@ -68,6 +68,28 @@ class Bins:
             return 1.0
         return 0.0 if self.decimals is None else 10.0**-self.decimals
 
+    def problem(self) -> str | None:
+        """Why densities over these would not integrate to one."""
+        count = len(self.lower)
+        if not count or any(len(part) != count for part in (self.upper, self.left, self.right)):
+            return "'lower', 'upper', 'left' and 'right' must be equally long"
+        if len(self.cuts) != count - 1:
+            return "there must be one of 'cuts' fewer than of 'lower'"
+        ends = np.stack([self.lower, self.upper], 1).ravel()
+        if (np.diff(ends) < 0).any() or (np.diff(self.atoms) <= 0).any():
+            return "'lower', 'upper' and 'atoms' must increase"
+        if (self.cuts < self.upper[:-1]).any() or (self.cuts > self.lower[1:]).any():
+            return "'cuts' must be between the bins"
+        if (self.left < 0).any() or (self.right < 0).any() or (self.left + self.right >= 1).any():
+            return "'left' and 'right' must be shares of less than 1"
+        below = np.r_[np.inf, self.lower[1:] - self.cuts]
+        above = np.r_[self.cuts - self.upper[:-1], np.inf]
+        if ((self.left > 0) != (below > 0)).any() or ((self.right > 0) != (above > 0)).any():
+            return "'left' and 'right' must be positive where there is room, and 0 elsewhere"
+        if min(self.scales) <= 0:
+            return "'scales' must be two positive numbers"
+        return "there must be two bins or atoms at least" if self.states < 2 else None
+
     def codes(self, values: Floats) -> Codes:
         """The state of each value."""
         codes = np.searchsorted(self.cuts, values, side="right")

@@ -236,7 +236,8 @@ def _interval(column: NumberColumn, text: str, value: Any) -> tuple[float, float
     """A number, or the first and the last unit of a date: of a whole day where no time is given."""
     if column.unit is None:
         try:
-            number = float(text.replace(",", ".") if column.comma else text)
+            digits = column.affixes.strip(text)
+            number = float(digits.replace(",", ".") if column.comma else digits)
         except ValueError:
             raise _no_number(column, value) from None
         if not np.isfinite(number):

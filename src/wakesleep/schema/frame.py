@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.errors import DataError
+from wakesleep.schema.affixes import PLAIN, Affixes
 
 Storage = Literal["text", "whole", "real", "boolean", "date", "datetime", "unknown"]
 """text: str objects; whole: int64; real: float64; boolean: bool; date: datetime64[D]; datetime:
@@ -32,6 +33,7 @@ class Cells:
         ordered: whether those levels are in an order.
         decimals: of the numbers, when they are written as text; None for as many as it takes.
         comma: whether numbers are written with a decimal comma.
+        affixes: signs around and between the digits of numbers that are written as text.
         pattern: how dates are written as text (`strftime`); None for ISO.
         problem: for unknown storage, why.
     """
@@ -46,6 +48,7 @@ class Cells:
     comma: bool = False
     pattern: str | None = None
     problem: str = ""
+    affixes: Affixes = PLAIN
 
     def __len__(self) -> int:
         return len(self.missing)

@@ -10,6 +10,7 @@ import numpy as np
 from wakesleep.errors import DataError, UsageError
 from wakesleep.schema import temporal
 from wakesleep.schema.columns import Column
+from wakesleep.schema.date_columns import date_column, not_dates
 from wakesleep.schema.encoded import Encoded, group_size
 from wakesleep.schema.frame import Frame, listed, quoted
 from wakesleep.schema.gap_patterns import GapPatterns
@@ -29,10 +30,8 @@ from wakesleep.schema.shared_values import SharedValues
 from wakesleep.schema.subject import (
     Subject,
     constant,
-    date_column,
     left_out,
     level_column,
-    not_dates,
     not_numeric,
     numeric_column,
     words_among_numbers,
@@ -186,8 +185,11 @@ def _by_looking(subject: Subject) -> Column:
 
 
 def _of_many_values(subject: Subject) -> Column:
+    with_signs = not subject.numbers.affixes.is_plain
+    if with_signs and subject.moments is not None:
+        return date_column(subject)
     if not are_codes(subject.these) and not subject.numbers.wrong:
-        if _is_running(subject):
+        if not with_signs and _is_running(subject):
             return left_out(
                 subject, "identifier", _way_back(subject, "a running number", "numeric")
             )

@@ -7,6 +7,7 @@ import numpy as np
 
 from wakesleep.errors import DataError
 from wakesleep.schema import temporal
+from wakesleep.schema.affixes import PLAIN, Affixes
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.columns import Column, Note
 from wakesleep.schema.frame import Cells, Frame, Mask, Storage, quoted
@@ -34,6 +35,7 @@ class NumberColumn(Column):
         decimals: that numbers in text are written with; None for as many as it takes.
         comma: whether they have a decimal comma.
         pattern: of dates in text.
+        affixes: signs that numbers in text are written with.
         shared: numbers that several training rows share; None where there are none.
     """
 
@@ -49,6 +51,7 @@ class NumberColumn(Column):
     missing_level: bool = False
     note: str = ""
     shared: SharedValues | None = None
+    affixes: Affixes = PLAIN
 
     @property
     def states(self) -> int:
@@ -76,7 +79,7 @@ class NumberColumn(Column):
 
     def _numbers(self, these: Distinct, frame: Frame) -> Floats:
         if self.unit is None:
-            numbers = as_numbers(these, frame.comma)
+            numbers = as_numbers(these, frame.comma, self.affixes)
             self._refuse(numbers.wrong, these, frame, "no number")
             return numbers.values
         if not len(these.values):
@@ -135,6 +138,7 @@ class NumberColumn(Column):
             decimals=self.decimals,
             comma=self.comma,
             pattern=self.pattern,
+            affixes=self.affixes,
         )
 
     def detail(self) -> str:
@@ -169,6 +173,7 @@ class NumberColumn(Column):
             "decimals": self.decimals,
             "comma": self.comma,
             "pattern": self.pattern,
+            **({} if self.affixes.is_plain else {"affixes": self.affixes.to_dict()}),
             **({} if self.shared is None else {"shared": self.shared.to_dict()}),
         }
 

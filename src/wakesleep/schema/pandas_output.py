@@ -46,7 +46,7 @@ def _texts(cells: Cells) -> Any:
 
 def _objects(cells: Cells, own: Any) -> Any:
     """Python's own objects: texts, dates that were written in some way among them, and days."""
-    if cells.storage == "text" or cells.pattern is not None:
+    if cells.storage == "text" or cells.pattern is not None or not cells.affixes.is_plain:
         return _texts(cells)
     # pandas has moments for days, and NA for None.
     objects = cells.values.astype(object) if cells.storage == "date" else own.astype(object)

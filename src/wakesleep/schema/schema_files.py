@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from wakesleep.errors import DataError
+from wakesleep.schema.affixes import PLAIN, Affixes
 from wakesleep.schema.bins import ARRAYS, Bins
 from wakesleep.schema.columns import Column, ConstantColumn, LeftOutColumn
 from wakesleep.schema.file_fields import (
@@ -235,9 +236,19 @@ def _number_column(reader: Reader, common: dict[str, Any]) -> Column:
         shared=_shared(reader, bins),
         storage=reader.get("storage", one_of("whole", "real", "date", "datetime")),
         unit=reader.get("unit", maybe(one_of(*UNITS))),
+        affixes=_affixes(reader),
         **_written(reader),
         **common,
     )
+
+
+def _affixes(reader: Reader) -> Affixes:
+    try:
+        return Affixes.from_dict(reader.values["affixes"]) if "affixes" in reader.values else PLAIN
+    except ValueError:
+        raise DataError(
+            f"{reader.where} does not say how numbers are written ('affixes')"
+        ) from None
 
 
 def _shared(reader: Reader, bins: Bins) -> SharedValues | None:
@@ -269,30 +280,7 @@ def _bins(reader: Reader) -> Bins:
         decimals=reader.get("decimals", maybe(a_count)),
         whole=reader.get("whole", a_flag),
     )
-    problem = _bins_problem(bins)
+    problem = bins.problem()
     if problem:
         raise DataError(f"{reader.where}: {problem}")
     return bins
-
-
-def _bins_problem(bins: Bins) -> str | None:
-    """What makes densities that do not integrate to one."""
-    count = len(bins.lower)
-    if not count or any(len(part) != count for part in (bins.upper, bins.left, bins.right)):
-        return "'lower', 'upper', 'left' and 'right' must be equally long"
-    if len(bins.cuts) != count - 1:
-        return "there must be one of 'cuts' fewer than of 'lower'"
-    ends = np.stack([bins.lower, bins.upper], 1).ravel()
-    if (np.diff(ends) < 0).any() or (np.diff(bins.atoms) <= 0).any():
-        return "'lower', 'upper' and 'atoms' must increase"
-    if (bins.cuts < bins.upper[:-1]).any() or (bins.cuts > bins.lower[1:]).any():
-        return "'cuts' must be between the bins"
-    if (bins.left < 0).any() or (bins.right < 0).any() or (bins.left + bins.right >= 1).any():
-        return "'left' and 'right' must be shares of less than 1"
-    below = np.r_[np.inf, bins.lower[1:] - bins.cuts]
-    above = np.r_[bins.cuts - bins.upper[:-1], np.inf]
-    if ((bins.left > 0) != (below > 0)).any() or ((bins.right > 0) != (above > 0)).any():
-        return "'left' and 'right' must be positive where there is room, and 0 elsewhere"
-    if min(bins.scales) <= 0:
-        return "'scales' must be two positive numbers"
-    return "there must be two bins or atoms at least" if bins.states < 2 else None

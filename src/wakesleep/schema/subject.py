@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from wakesleep.errors import DataError, UsageError
-from wakesleep.schema import temporal
 from wakesleep.schema.binning import Grid, make_bins
 from wakesleep.schema.bins import Bins
 from wakesleep.schema.columns import Column, ConstantColumn, LeftOutColumn
@@ -164,7 +163,7 @@ def _levels_seen(subject: Subject) -> tuple[Storage, list[str]]:
         return storage, texts  # np.unique has sorted them
     numbers = subject.numbers
     is_text = subject.cells.levels is not None or are_codes(these) or bool(numbers.wrong)
-    if is_text or len(set(numbers.values.tolist())) < len(texts):
+    if is_text or not numbers.affixes.is_plain or len(set(numbers.values.tolist())) < len(texts):
         return "text", sorted(texts)
     order = np.argsort(numbers.values, kind="stable")
     return ("whole" if numbers.whole else "real"), [texts[i] for i in order]
@@ -209,13 +208,22 @@ def numeric_column(subject: Subject) -> Column:
     return NumberColumn(
         subject.name,
         "numeric",
-        _bins(subject, numbers.values, grid),
+        bins_of(subject, numbers.values, grid),
         "whole" if numbers.whole else "real",
         decimals=_written_decimals(numbers),
         comma=numbers.comma,
         missing=subject.missing,
         missing_level=subject.missing_level,
+        note=_with_signs(subject),
+        affixes=numbers.affixes,
     )
+
+
+def _with_signs(subject: Subject) -> str:
+    if subject.numbers.affixes.is_plain:
+        return ""
+    names = column_option(subject.name, "categorical")
+    return f"read as numbers, written like {quoted(subject.text(0))}; {names} takes them for names"
 
 
 def _written_decimals(numbers: Numbers) -> int | None:
@@ -224,7 +232,8 @@ def _written_decimals(numbers: Numbers) -> int | None:
     return None if numbers.whole else numbers.decimals
 
 
-def _bins(subject: Subject, values: Floats, grid: Grid) -> Bins:
+def bins_of(subject: Subject, values: Floats, grid: Grid) -> Bins:
+    """The bins of a column's distinct values, of which rows have several or none."""
     rows = values[subject.these.codes[subject.these.codes >= 0]]
     asked = subject.choice.bins or subject.options.bins
     atoms = subject.options.atoms
@@ -246,51 +255,5 @@ def not_numeric(subject: Subject) -> DataError:
     return DataError(
         f"{subject.place(position)}: {quoted(text)} is no number{others}{where}: correct it, leave "
         f"the cell empty, take it for missing ({markers_option([text])}), or use "
-        f"{column_option(subject.name, 'categorical')}"
-    )
-
-
-def date_column(subject: Subject) -> Column:
-    """A column of dates, or of moments."""
-    moments = subject.moments
-    if moments is None or moments.wrong:
-        raise not_dates(subject, moments)
-    if len(subject.these.values) == 1:
-        return constant(subject)
-    unit = temporal.coarsest_unit(moments.values)
-    numbers = temporal.to_numbers(moments.values, unit)
-    timed = any(mark in (moments.pattern or "") for mark in ("%H", "%I", temporal.ISO))
-    is_date = subject.these.storage == "date" or (moments.pattern is not None and not timed)
-    return NumberColumn(
-        subject.name,
-        "date",
-        _bins(subject, numbers, Grid(0, whole=True)),
-        "date" if is_date else "datetime",
-        unit,
-        pattern=moments.pattern,
-        missing=subject.missing,
-        missing_level=subject.missing_level,
-        note=_ambiguous(subject, moments),
-    )
-
-
-def _ambiguous(subject: Subject, moments: Moments) -> str:
-    if moments.pattern is None or subject.choice.format is not None:
-        return ""
-    if not temporal.is_ambiguous(subject.these.values.tolist(), moments.pattern):
-        return ""
-    first = column_option(subject.name, f"date:{temporal.SWAPPED[moments.pattern]}")
-    return f"read as month/day/year; if the day comes first, use {first}"
-
-
-def not_dates(subject: Subject, moments: Moments | None) -> DataError:
-    """The error for what is no date."""
-    wrong = [0] if moments is None else moments.wrong
-    position = subject.first(wrong)
-    how = f"written as {moments.pattern}" if moments else "in any way of writing that is known"
-    return DataError(
-        f"{subject.place(position)}: {quoted(subject.text(position))} is no date {how}: "
-        f"correct it, leave the cell empty, give the way dates are written "
-        f"({column_option(subject.name, 'date:%d.%m.%Y')}), or use "
         f"{column_option(subject.name, 'categorical')}"
     )

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wakesleep.schema import temporal
+from wakesleep.schema.affixes import PLAIN, Affixes, find_affixes
 from wakesleep.schema.frame import Cells, Storage, object_array
 from wakesleep.schema.parsing import (
     all_numbers,
@@ -91,12 +92,14 @@ class Numbers:
         wrong: the positions of those that are none.
         texts: how they were written, if in text.
         comma: whether they were written with a decimal comma.
+        affixes: the signs around and between their digits, which `texts` are without.
     """
 
     values: Floats
     wrong: list[int]
     texts: list[str]
     comma: bool = False
+    affixes: Affixes = PLAIN
 
     @cached_property
     def decimals(self) -> int | None:
@@ -116,17 +119,35 @@ class Numbers:
         return self.decimals == 0 and bool((np.abs(self.values) < _EXACT).all())
 
 
-def as_numbers(these: Distinct, comma: bool) -> Numbers:
-    """Read distinct values as numbers, as far as they are."""
+def as_numbers(these: Distinct, comma: bool, affixes: Affixes = PLAIN) -> Numbers:
+    """Read distinct values as numbers, as far as they are.
+
+    Args:
+        these: the values.
+        comma: whether 3,14 may be a number.
+        affixes: signs that numbers are known to be written with; others count if all have them.
+    """
     if these.storage == "text":
-        texts = these.values.tolist()
-        values, wrong, commas = parse_numbers(texts, comma)
-        return Numbers(values, wrong, texts, commas)
+        return _text_numbers(these.values.tolist(), comma, affixes)
     if these.storage in ("whole", "real", "boolean"):
         values = these.values.astype(np.float64)
         return Numbers(values, [], [])
     none = np.full(len(these.values), np.nan)
     return Numbers(none, list(range(len(none))), [])
+
+
+def _text_numbers(texts: list[str], comma: bool, known: Affixes) -> Numbers:
+    plain = _spelled(texts, comma, known)
+    if not plain.wrong:
+        return plain
+    found = _spelled(texts, comma, find_affixes(texts, comma))
+    return plain if found.wrong or has_codes(found.texts) else found
+
+
+def _spelled(texts: list[str], comma: bool, affixes: Affixes) -> Numbers:
+    digits = texts if affixes.is_plain else [affixes.strip(text) for text in texts]
+    values, wrong, commas = parse_numbers(digits, comma)
+    return Numbers(values, wrong, digits, commas, affixes)
 
 
 def row_numbers(cells: Cells) -> Floats | None:
@@ -191,4 +212,6 @@ def cell_texts(cells: Cells) -> list[str]:
         texts = [temporal.moment_text(value, cells.pattern) for value in cells.values]
     else:
         texts = [str(value) for value in cells.values.tolist()]
+    if not cells.affixes.is_plain:
+        texts = [cells.affixes.put(text) for text in texts]
     return ["" if absent else text for text, absent in zip(texts, cells.missing, strict=True)]
