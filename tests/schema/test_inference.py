@@ -155,6 +155,13 @@ def test_a_level_called_other_keeps_its_name():
     assert column.other == "other (pooled)"
 
 
+def test_levels_that_may_be_one_are_said():
+    schema = infer_schema({"where": ["North", "south", "north", "West"] * 5})
+    assert "'North' and 'north' are two levels" in schema.modelled[0].note
+    apart = infer_schema({"where": ["North", "south", "West"] * 5})
+    assert apart.modelled[0].note == ""
+
+
 def test_units_keep_to_the_budget():
     table = {f"c{i}": [f"l{j % (5 + 20 * i)}" for j in range(400)] for i in range(5)}
     table["n"] = RNG.normal(size=400).tolist()

@@ -141,8 +141,18 @@ def level_column(subject: Subject, kind: str) -> Column:
         numbers.comma if numbers else False,
         missing=subject.missing,
         missing_level=subject.missing_level,
-        note=words_among_numbers(subject),
+        note=words_among_numbers(subject) or _spelled_alike(levels),
     )
+
+
+def _spelled_alike(levels: Sequence[str]) -> str:
+    """A note on two levels that may be one."""
+    first: dict[str, str] = {}
+    for level in levels:
+        other = first.setdefault(" ".join(level.casefold().split()), level)
+        if other != level:
+            return f"{quoted(other)} and {quoted(level)} are two levels: write them alike if not"
+    return ""
 
 
 def words_among_numbers(subject: Subject) -> str:
