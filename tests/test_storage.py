@@ -1,10 +1,6 @@
-import copy
-import json
 import os
 import pickle
 import stat
-from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,17 +12,15 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from tests.machines import MIXED, SMALL, architectures, small_machine
+from tests.model_files import refusal, rewrite
 from tests.oracle import flat
 from wakesleep.architecture import build, describe
 from wakesleep.atomic import write_atomically
 from wakesleep.errors import DataError, UsageError, WakesleepError
-from wakesleep.header_checks import signed
-from wakesleep.models import FunctionModel, HelmholtzMachine
+from wakesleep.models import FunctionModel
 from wakesleep.storage import (
     load_arrays,
     load_model,
-    model_header,
-    model_shapes,
     named_leaves,
     read_header,
     save_arrays,
@@ -52,14 +46,6 @@ def saved(tmp_path):
     path = tmp_path / "model.safetensors"
     save_model(small_machine("sbn/sbn 2-3"), path)
     return path
-
-
-def refusal(path):
-    with pytest.raises(DataError) as caught:
-        load_model(path)
-    assert "\n" not in str(caught.value)
-    assert path.name in str(caught.value)
-    return str(caught.value)
 
 
 def test_every_truncation_is_refused(saved):
@@ -149,11 +135,6 @@ def test_the_header_lists_every_layer(tmp_path):
     }
 
 
-def rewrite(path, header):
-    """The same arrays under another header, which a stranger signs as we do."""
-    save_file(load_file(path), path, metadata={"wakesleep": json.dumps(signed(header))})
-
-
 @pytest.mark.parametrize("text", [*SMALL, "nade(hidden=5, units=2)/sbn(units=3) 2-3", "ar_sbn"])
 def test_files_of_format_1_are_still_read(text, tmp_path):
     model, path = small_machine(text), tmp_path / "model.safetensors"
@@ -180,117 +161,6 @@ def test_any_machine_that_can_be_built_comes_back(tmp_path_factory, plan, featur
     assert jax.tree.structure(again) == jax.tree.structure(model)
     np.testing.assert_array_equal(flat(again), flat(model))
     assert describe(again) == read_header(path)["architecture"]
-
-
-def changed(header, place, value):
-    header = copy.deepcopy(header)
-    *above, last = place
-    table = header
-    for name in above:
-        table = table[name]
-    if value is None:
-        del table[last]
-    else:
-        table[last] = value
-    return header
-
-
-FIRST = ("layers", "p", 0)
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "says"),
-    [
-        (("sha256",), None, "checksum"),
-        (("layers",), None, "lists no layers"),
-        (("layers",), [], "lists no layers"),
-        (("layers", "q"), None, "lists no layers"),
-        (("layers", "p"), [], "do not chain"),
-        (("layers", "p"), ["sbn"] * 3, "not a table"),
-        (("layers", "p"), [{}] * 10**5, "more than the 1000"),
-        ((*FIRST, "kind"), "os.system", "unknown layer kind 'os.system'; valid: sbn, ar_sbn"),
-        ((*FIRST, "kind"), "a\n" * 10**5, "unknown layer kind"),
-        ((*FIRST, "kind"), 3, "no kind"),
-        ((*FIRST, "kind"), None, "no kind"),
-        ((*FIRST, "options"), None, "no options"),
-        ((*FIRST, "options"), {"units": 0}, "must be 1 or more"),
-        ((*FIRST, "options"), {"units": [3]}, "must be a whole number"),
-        ((*FIRST, "options"), {"units": 10**30}, "at most"),
-        ((*FIRST, "options"), {"self": 3}, "no option 'self'"),
-        ((*FIRST, "size"), None, "size must be a whole number"),
-        ((*FIRST, "size"), "4", "size must be a whole number"),
-        ((*FIRST, "size"), True, "size must be a whole number"),
-        ((*FIRST, "size"), -1, "size must be 1 or more"),
-        ((*FIRST, "size"), 10**15, "size must be at most"),
-        ((*FIRST, "parents"), -3, "parents must be 0 or more"),
-        ((*FIRST, "parents"), 7, "do not chain"),
-        (("layers", "p", 2, "parents"), 1, "do not chain"),
-        (("layers", "q", 0, "size"), 8, "do not chain"),
-        (("layers", "q"), [], "do not chain"),
-    ],
-)
-def test_a_stranger_s_header_is_refused_in_a_sentence(place, value, says, saved):
-    rewrite(saved, changed(read_header(saved), place, value))
-    message = refusal(saved)
-    assert says in message
-    assert len(message) < 500 + len(str(saved))
-
-
-@pytest.mark.parametrize(
-    ("architecture", "features", "says"),
-    [
-        ("sbn/foo 3", 4, "unknown layer kind 'foo'"),
-        ("sbn/sbn 3", "4", "features must be a whole number"),
-        ("sbn/sbn 3", 10**20, "features must be at most"),
-        ("sbn/sbn 99999999999999999999", 4, "up to"),
-        ("sbn/nade(hidden=99999999999999) 3", 4, "must be at most"),
-        ("sbn/sbn " + "-".join(["1"] * 2000), 4, "more than the 1000"),
-        (["sbn"], 4, "names no architecture"),
-    ],
-)
-def test_a_stranger_s_header_of_format_1_is_refused_too(architecture, features, says, saved):
-    rewrite(saved, {"format": 1, "architecture": architecture, "features": features})
-    assert says in refusal(saved)
-
-
-def test_a_promise_of_giant_layers_takes_no_memory(saved):
-    giant = {"kind": "nade", "size": 10**9, "parents": 0, "options": {"hidden": 10**9}}
-    header = {"format": 2, "layers": {"p": [giant], "q": []}}
-    assert model_shapes(header, saved).p[0].W.shape == (10**9, 10**9)
-    rewrite(saved, header)
-    assert "does not hold" in refusal(saved)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values),
-    max_leaves=5,
-)
-PLACES = [
-    *(("format",), ("sha256",), ("layers",), ("layers", "p"), ("layers", "q"), FIRST),
-    *((*FIRST, name) for name in ("kind", "size", "parents", "options")),
-    (*FIRST, "options", "units"),
-]
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.sampled_from(PLACES), JSON)
-def test_whatever_a_header_says_it_is_a_machine_or_one_sentence(place, value):
-    header = {"format": 2, "sha256": "", **model_header(small_machine("sbn/sbn 2-3"))}
-    *above, last = place
-    table: Any = header
-    for name in above:
-        table = table[name]
-    table[last] = value
-    result = machine_or_error(header)
-    assert isinstance(result, HelmholtzMachine) or "\n" not in str(result)
-
-
-def machine_or_error(header):
-    try:
-        return model_shapes(header, Path("model.safetensors"))
-    except DataError as error:
-        return error
 
 
 def zero(*_):
