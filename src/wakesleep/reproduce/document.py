@@ -17,8 +17,9 @@ INTRODUCTION = """\
 
 Made by `wakesleep reproduce --docs docs`: every number of a table or figure from the files in
 `results/` alone, the remarks on what was tried from the recipes in `experiments/`. NLL is in nats
-per example on the whole test set, estimated with K samples per example unless K is "exact"; ± is
-half the 95% interval (choice of test examples, Monte-Carlo noise and estimated bias together).
+per example on the whole test set, or on the random rows of it that column K speaks of, estimated
+with K samples per example unless K is "exact"; ± is half the 95% interval (choice of test examples,
+Monte-Carlo noise and estimated bias together).
 Annealed examples are those whose samples of q were too uneven: they were moved from q to p in small
 steps, and every state so visited counts as a sample. Every row names the command that makes it:
 `wakesleep reproduce EXPERIMENT --row "ROW"`; its JSON file has recipe, seed and machine. A lower
@@ -91,7 +92,7 @@ def _line(row: Row, result: Mapping[str, Any] | None) -> str:
         f"{result['nll']:.2f} ± {result['interval']:.2f}",
         "" if row.paper_nll is None else f"{result['nll'] - row.paper_nll:+.2f}",
         verdict(result["nll"], result["interval"], row.paper_nll),
-        _samples(result),
+        _samples(result) + _of_rows(row),
         str(result["epochs"]),
         f"{(result['training_seconds'] + result['evaluation_seconds']) / 60:.0f}",
         f"`{result['commit']}`",
@@ -119,6 +120,10 @@ def _samples(result: Mapping[str, Any]) -> str:
     share = f", {annealed:.0%} annealed" if annealed else ""
     spent = f"tolerance {result['tolerance']:g}; {mean:,.0f} on average{share}"
     return f"up to {result['samples']:,} ({spent})"
+
+
+def _of_rows(row: Row) -> str:
+    return f", of {row.test_rows:,} random test rows" if row.test_rows else ""
 
 
 def _figure_text(experiment: Experiment, results: Mapping[str, Any]) -> str:
