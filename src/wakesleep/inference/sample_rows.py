@@ -53,8 +53,8 @@ def sample(
     if not isinstance(model, TableModel):
         if given is not None or gaps:
             raise UsageError(
-                "given= and gaps= are of a table's columns, which this model does not know: give "
-                "ws.TableModel(model, schema), or a fit's table_model"
+                "given= names columns of a table and gaps= empties some of their cells, but this model "
+                "knows no columns: give ws.TableModel(model, schema), or a fit's table_model"
             )
         return sample_bits(model, n, key=chosen)
     key_bits, key_within = jax.random.split(chosen)
