@@ -53,7 +53,7 @@ def sample(
     if not isinstance(model, TableModel):
         if given is not None or gaps:
             raise UsageError(
-                "given= names columns of a table and gaps= empties some of their cells, but this model "
+                "given= names columns of a table and gaps= empties some of them, but this model "
                 "knows no columns: give ws.TableModel(model, schema), or a fit's table_model"
             )
         return sample_bits(model, n, key=chosen)
