@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from wakesleep.errors import DataError
@@ -117,6 +117,7 @@ def test_a_schema_survives_json(table, missing):
 
 @settings(max_examples=60, deadline=None)
 @given(TABLES)
+@example(table={"0|": [0, 1]})
 def test_a_written_table_reads_as_the_same_rows(tmp_path_factory, table):
     """What goes out as text has the bins that it had, but for columns whose text says less."""
     from wakesleep.schema import write_frame

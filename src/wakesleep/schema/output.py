@@ -96,7 +96,7 @@ def write_frame(frame: Frame, path: str | Path) -> None:
 
 def _header_cell(name: str) -> str:
     """In quotes where a reader that looks for separators could be misled."""
-    odd = not name or any(sign in name for sign in ',;\t"\n\r')
+    odd = not name or any(sign in name for sign in ',;|\t"\n\r')
     return '"' + name.replace('"', '""') + '"' if odd else name
 
 
