@@ -1,13 +1,12 @@
 """Masked prediction: an EoNADE learns all orderings at once (Uria, Murray & Larochelle 2014)."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree, UInt32
 
 from wakesleep import shares
 from wakesleep.errors import UsageError
@@ -18,19 +17,22 @@ from wakesleep.models.bit_model import Visible
 from wakesleep.models.eonade import EoNADE
 from wakesleep.models.masked import Masked
 from wakesleep.options import Whole
+from wakesleep.random_bits import random_bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class OrderAgnostic(Estimator):
     """Climbs E_o[log p(x | o)] over all orderings o, by unbiased gradients of one pass each.
 
-    An ordering and a place in it are drawn: d of the G groups are shown, all others are predicted.
-    The terms of these are the d-th factors of all orderings that begin so, so that
+    A share u is drawn, uniform in [0, 1), and each of the G groups is shown with probability u. So
+    the number d of those shown is uniform among 0, ..., G, and they are the first d groups of a
+    random ordering. All others are predicted: their terms are the factors at place d + 1 of all
+    orderings that begin so, and
 
-        G / (G − d) Σ_(g not shown) log p(x_g | x_shown)
+        (G + 1) / (G − d) Σ_(g not shown) log p(x_g | x_shown)
 
-    is log p(x | o) on average. Where cells are missing, G counts the observed ones, and no other is
-    shown or predicted. For EoNADEs.
+    is log p(x | o) on average (0 where all are shown). Where cells are missing, G counts the
+    observed ones, and no other is shown or predicted. For EoNADEs.
 
     Uria, Murray & Larochelle, "A deep and tractable density estimator" (ICML 2014).
 
@@ -71,25 +73,27 @@ def masked_log_prob(
     bits, observed = x if isinstance(x, Masked) else (x, None)
     if observed is None:
         observed = jnp.ones((*bits.shape[:-1], model.groups_count))
-    key_order, key_place = jax.random.split(key)
+    key_shown, key_share = jax.random.split(key)
     shape = (bits.shape[0], samples)
     here = jnp.broadcast_to(observed[:, None] > 0, (*shape, model.groups_count))
-    # The missing groups come last, and the place is among the observed ones.
-    chance = shares.drawn(partial(jax.random.uniform, key_order), here.shape) + ~here
-    rank = jnp.argsort(jnp.argsort(chance, axis=-1), axis=-1)
-    count = here.sum(-1)
-    place = jnp.minimum(jnp.floor(_spread_places(key_place, shape) * count), count - 1)
-    shown = rank < place[..., None]
+    below = random_bits(key_shown, here.shape) < _threshold(_spread_shares(key_share, shape))
+    count, shown = here.sum(-1), here & below
+    left = count - shown.sum(-1)
     asked = Masked(bits, (here & ~shown).astype(bits.dtype)).units(model.groups) > 0
     each = bits[:, None]
     logits = model.predict(each, shown.astype(bits.dtype))
     terms = model.visible_emission.log_prob(
         each, jnp.where(asked, logits, CERTAIN * (2 * each - 1))
     )
-    return jnp.where(count > 0, count / jnp.maximum(count - place, 1) * terms, 0.0)
+    return jnp.where(left > 0, (count + 1) / jnp.maximum(left, 1) * terms, 0.0)
 
 
-def _spread_places(key: Key[Array, ""], shape: tuple[int, int]) -> Float[Array, "B K"]:
+def _threshold(share: Float[Array, "B K"]) -> UInt32[Array, "B K 1"]:
+    """Below which that share of random words lies."""
+    return (share * 2.0**32).astype(jnp.uint32)[..., None]
+
+
+def _spread_shares(key: Key[Array, ""], shape: tuple[int, int]) -> Float[Array, "B K"]:
     """Numbers in [0, 1), each uniform, and all of a minibatch evenly spaced.
 
     How much is shown makes most of an estimate's noise: no minibatch has many rows with nearly
