@@ -5,7 +5,6 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from wakesleep.cli import main
 from wakesleep.data import load_dataset
@@ -14,8 +13,6 @@ from wakesleep.evaluation import log_likelihood
 from wakesleep.inference.mixing import mix
 from wakesleep.recipe import Recipe
 from wakesleep.recipe_files import recipe_from_dict
-from wakesleep.reproduce import drawing
-from wakesleep.reproduce.document import document, verdict, write_document
 from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.judging import judge_row, remarks_on
 from wakesleep.reproduce.running import run_row, train_row
@@ -89,6 +86,21 @@ def test_a_rows_result_has_all_that_is_promised_and_is_not_made_twice(store):
     assert result["epochs"] == 3
     assert result["samples"] == 20
     assert store.result(ROW) == json.loads(json.dumps(result))
+
+
+def test_a_result_keeps_the_way_that_its_training_took(store):
+    result = run_row(store, ROW, Budget(None))
+    records = RunFolder(store.run_path(ROW)).records()
+    curve = result["curve"]
+    assert curve["epoch"] == [1, 2, 3]
+    best = [max(each["valid_ll"], each["valid_ll_average"]) for each in records]
+    assert curve["valid_ll"] == best
+    assert curve["processor_seconds"][-1] == pytest.approx(
+        sum(each["processor_seconds"] for each in records)
+    )
+    # Two samples and a dream of every training row in each epoch.
+    examples = len(load_dataset("bars").train)
+    assert curve["samples_scored"] == [3 * examples * epoch for epoch in (1, 2, 3)]
 
 
 def test_a_row_may_score_some_of_the_test_rows(store):
@@ -245,37 +257,6 @@ def test_a_row_without_data_says_so(in_tmp, capsys, monkeypatch):
 def test_the_list_names_everything(in_tmp, capsys):
     assert main(["reproduce", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == experiment_names()
-
-
-def test_verdicts():
-    assert verdict(90.0, 0.5, 90.1) == "yes"
-    assert verdict(90.5, 0.5, 90.1) == "within the interval"
-    assert verdict(91.0, 0.5, 90.1) == "no"
-    assert verdict(91.0, 0.5, None) == ""
-
-
-def test_rows_not_run_are_shown_as_not_run(store, tmp_path):
-    write_document(store, tmp_path / "docs")
-    text = (tmp_path / "docs" / "results.md").read_text()
-    assert "| SBN/NADE 200-200 | 91.10 | not run |" in text
-    assert "| rcv1: RWS-NADE | 46.09 | no data here |" in text
-
-
-def test_the_page_says_what_was_tried(store):
-    row = store.experiment("table3").row("web: RWS-NADE")
-    assert row.tried
-    assert f"- web: RWS-NADE: {row.tried}" in document(store).splitlines()
-
-
-def test_figure_2a_has_the_number_of_the_papers_table(store):
-    axes = Figure().subplots()
-    result = {"SBN/SBN 200": {"counts": [1, 10], "log_likelihood": [-120.0, -110.0]}}
-    drawing._test_samples(axes, store, store.experiment("fig2a"), result)
-    assert [-103.1, -103.1] in [list(line.get_ydata()) for line in axes.lines]
-
-
-def test_the_committed_page_is_made_of_the_committed_results(committed):
-    assert (ROOT / "docs" / "results.md").read_text() == document(committed)
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -6,7 +6,7 @@ from typing import Any
 
 from wakesleep.atomic import write_atomically
 from wakesleep.reproduce.arena import arena_table
-from wakesleep.reproduce.drawing import figure_of
+from wakesleep.reproduce.drawing import curves_of, figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
 from wakesleep.reproduce.judging import remarks_on
 from wakesleep.reproduce.rivals import rivals_of
@@ -36,9 +36,13 @@ def write_document(store: ExperimentStore, docs: Path) -> None:
     """Write results.md and figures/*.png into `docs`."""
     write_atomically(docs / "results.md", document(store).encode())
     for experiment, results in _experiments(store):
-        picture = figure_of(store, experiment, results)
-        if picture:
-            write_atomically(docs / "figures" / f"{experiment.name}.png", picture)
+        pictures = {
+            experiment.name: figure_of(store, experiment, results),
+            f"{experiment.name}-missed": curves_of(_missed_curves(experiment, results)),
+        }
+        for name, picture in pictures.items():
+            if picture:
+                write_atomically(docs / "figures" / f"{name}.png", picture)
 
 
 def document(store: ExperimentStore) -> str:
@@ -67,7 +71,38 @@ def _section(store: ExperimentStore, experiment: Experiment, results: Mapping[st
     table = f"{TABLE_HEAD}\n{rows}\n"
     if experiment.kind in ("curve", "race") and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
-    return f"{head}\n{_data_line(results)}{table}{_tried(store, experiment)}"
+    remarks = _tried(store, experiment) + _missed(experiment, results)
+    return f"{head}\n{_data_line(results)}{table}{remarks}"
+
+
+def _missed(experiment: Experiment, results: Mapping[str, Any]) -> str:
+    """What would be tried next for rows above the paper's number, and their learning curves."""
+    rows = _above_the_paper(experiment, results)
+    plans = [f"- {row.name}: {row.next}" for row in rows if row.next]
+    text = "\nNot reached yet, and what would be tried next:\n\n" + "\n".join(plans) + "\n"
+    curves = _missed_curves(experiment, results)
+    picture = f"\n![Learning curves of the rows above](figures/{experiment.name}-missed.png)\n"
+    return (text if plans else "") + (picture if curves else "")
+
+
+def _above_the_paper(experiment: Experiment, results: Mapping[str, Any]) -> list[Row]:
+    return [
+        row
+        for row in experiment.rows
+        if row.paper_nll is not None
+        and row.name in results
+        and results[row.name]["nll"] > row.paper_nll
+    ]
+
+
+def _missed_curves(
+    experiment: Experiment, results: Mapping[str, Any]
+) -> dict[str, Mapping[str, list[float]]]:
+    """Name to learning curve; results of before version 0.3 have none."""
+    if experiment.kind != "table":
+        return {}
+    rows = _above_the_paper(experiment, results)
+    return {row.name: results[row.name]["curve"] for row in rows if "curve" in results[row.name]}
 
 
 def _tried(store: ExperimentStore, experiment: Experiment) -> str:

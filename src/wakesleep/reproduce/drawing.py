@@ -93,6 +93,27 @@ def _learning_curves(
     axes.set(xlabel="epoch", ylabel="validation log-likelihood (nats)", ylim=(best - 30, best + 2))
 
 
+def curves_of(curves: Mapping[str, Mapping[str, list[float]]]) -> bytes | None:
+    """A PNG file's bytes: the validation score of every row against processor-minutes."""
+    if not curves:
+        return None
+    across = 4
+    down = -(-len(curves) // across)
+    figure = Figure(figsize=(11, 2.6 * down), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, (name, curve) in zip(panels, curves.items(), strict=False):
+        minutes = [seconds / 60 for seconds in curve["processor_seconds"]]
+        axes.plot(minutes, curve["valid_ll"], ".-")
+        axes.set_title(name, fontsize="small")
+        axes.grid(visible=True, alpha=0.3)
+    for axes in panels[len(curves) :]:
+        axes.set_axis_off()
+    figure.supxlabel("processor-minutes of training", fontsize="small")
+    figure.supylabel("validation log-likelihood (nats)", fontsize="small")
+    return _png(figure)
+
+
 def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
     """For every model, the validation score against processor-seconds and samples scored."""
     rows = [row for row in experiment.rows if row.name in results]

@@ -53,6 +53,7 @@ class Row:
         seed: of everything random.
         no_result: what the tables say of it as long as it has no result.
         tried: which other recipes and models it was chosen from, and what they gave.
+        next: what would be tried next, where the paper's number was not reached.
         variants: those of them that `--validation` trains and judges again.
     """
 
@@ -78,6 +79,7 @@ class Row:
     seed: int = 0
     no_result: str = "not run"
     tried: str = ""
+    next: str = ""
     variants: tuple["Row", ...] = ()
 
     @property

@@ -68,7 +68,7 @@ def run_row(
         "epochs": trained.folder.records()[-1]["epoch"],
         "valid_ll": trained.valid_ll,
         **({"heats_valid_ll": trained.heats} if trained.heats else {}),
-        **(race_curve(trained.folder) if config.recipe.processor_seconds else {}),
+        **({} if row.automatic or row.mixed else {"curve": learning_curve(trained.folder)}),
         "training_seconds": trained.seconds,
         "evaluation_seconds": time.monotonic() - began,
         "recipe": config.recipe.to_dict(),
@@ -83,22 +83,35 @@ def run_row(
     return result
 
 
-def race_curve(folder: RunFolder) -> dict[str, Any]:
-    """The validation log-likelihood against processor-seconds and samples scored so far.
+def learning_curve(folder: RunFolder) -> dict[str, list[Any]]:
+    """The validation log-likelihood against epochs, processor-seconds and samples scored so far.
 
-    A sample is a state that p or q scores for a training example.
+    A sample is a state that p or q scores for a training example. Epochs without a validation
+    score are left out.
     """
     run, records = load_run(folder.path), folder.records()
-    phases, examples = run.config.recipe.expand(), len(run.data.train)
     depth = len(run.machine.latent_sizes)
-    scored = [phases[each["phase"] - 1].estimator.scored(depth) * examples for each in records]
-    return {
-        "curve": {
-            "processor_seconds": list(accumulate(each["processor_seconds"] for each in records)),
-            "samples_scored": list(accumulate(scored)),
-            "valid_ll": [max(each["valid_ll"], each["valid_ll_average"]) for each in records],
-        }
-    }
+    scored = [
+        phase.estimator.scored(depth)
+        * (phase.epoch_updates * phase.batch_size or len(run.data.train))
+        for phase in run.config.recipe.expand()
+    ]
+    points = zip(
+        (each["epoch"] for each in records),
+        accumulate(each["processor_seconds"] for each in records),
+        accumulate(scored[each["phase"] - 1] for each in records),
+        (best_validation(each) for each in records),
+        strict=True,
+    )
+    known = [point for point in points if point[3] is not None]
+    names = ("epoch", "processor_seconds", "samples_scored", "valid_ll")
+    return {name: [point[i] for point in known] for i, name in enumerate(names)}
+
+
+def best_validation(record: Mapping[str, Any]) -> float | None:
+    """The better of the raw and the averaged weights' scores after an epoch; None without any."""
+    scores = (record["valid_ll"], record["valid_ll_average"])
+    return max((score for score in scores if score is not None), default=None)
 
 
 def train_row(
