@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.tables.encoding import Encoding
 from benchmarks.tables.job import Job
+from benchmarks.tables.ours import LATENTS as LATENT_MODEL
 from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
 from benchmarks.tables.sources import MIXED
@@ -31,7 +32,8 @@ def measure(job: Job) -> Values:
     known = inputs.known
     labels = [part[job.target].astype(str).to_numpy() for part in (split.known, split.test)]
     if job.method in (OURS, AUTOMATIC):
-        ours = fit_job(job, inputs.train, inputs.valid, latents=job.method == OURS)
+        named = LATENT_MODEL if job.method == OURS else ""
+        ours = fit_job(job, inputs.train, inputs.valid, named=named)
         parts = known, inputs.test
         both = [ours.features(part) for part in parts]
         found = {"AUC": auc(both, labels), "features": both[0].shape[1], **ours.about}

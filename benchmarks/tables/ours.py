@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from wakesleep.data.people_tables import packed
 from wakesleep.inference.features import row_features
 from wakesleep.inference.imputed_table import impute_read
 from wakesleep.inference.posterior import infer_rows
+from wakesleep.models import EoNADE
 from wakesleep.schema import (
     Encoded,
     Schema,
@@ -27,13 +29,15 @@ SAMPLES = 200
 """Latents drawn for each row that is scored."""
 LATENTS, UPDATES, DECAY = "sbn/sbn 10", 1500, 0.02
 """The model for features, and how it is trained."""
+EONADE, MASKS, EONADE_RATE = "eonade(hidden=200)", 4, 0.003
+"""The model that predicts any columns from any others, with how many masks a row and which rate."""
 
 
 @dataclass(frozen=True)
 class Ours:
     """A trained model and the schema of its training rows."""
 
-    model: ws.HelmholtzMachine | ws.Mixture
+    model: ws.HelmholtzMachine | ws.Mixture | EoNADE
     schema: Schema
     seed: int
 
@@ -91,18 +95,18 @@ class Training:
     Attributes:
         minutes: the budget.
         seed: of everything random.
-        latents: train `LATENTS` in place of what is chosen, for features.
+        named: a model to train in place of what is chosen: `LATENTS`, for features, or `EONADE`.
         atoms: whether a number that many rows share has a probability of its own.
     """
 
     minutes: float
     seed: int
-    latents: bool = False
+    named: str = ""
     atoms: bool = True
 
 
-def fit_job(job: Job, train: pd.DataFrame, valid: pd.DataFrame, **how: bool) -> Ours:
-    """What a job asks for; `how` are `latents` and `atoms` of `Training`."""
+def fit_job(job: Job, train: pd.DataFrame, valid: pd.DataFrame, **how: Any) -> Ours:
+    """What a job asks for; `how` are `named` and `atoms` of `Training`."""
     return fit_ours(train, valid, Training(job.minutes, job.number, **how))
 
 
@@ -113,7 +117,7 @@ def fit_ours(train: pd.DataFrame, valid: pd.DataFrame, how: Training) -> Ours:
         table = {} if how.atoms else {"atoms": False}
         data = ws.load_dataset({"train": train, "valid": valid}, table=table)
         assert data.schema is not None
-        result = _fit_latents(data, how) if how.latents else _fit(data, how)
+        result = _fit_named(data, how) if how.named else _fit(data, how)
         _FITTED[key] = Ours(result.model, data.schema, how.seed)
     return _FITTED[key]
 
@@ -122,12 +126,16 @@ def _fit(data: ws.Dataset, how: Training) -> FitResult:
     return ws.fit(data, minutes=how.minutes, seed=how.seed)
 
 
-def _fit_latents(data: ws.Dataset, how: Training) -> FitResult:
-    """What docs/automatic.md says of features, by the automatic default's recipe."""
+def _fit_named(data: ws.Dataset, how: Training) -> FitResult:
+    """The model by the automatic default's recipe, with what it wants else."""
     recipe = automatic_candidates(data, MINUTES)[0].recipe
-    epochs = max(1, UPDATES // recipe.epoch_updates)
-    recipe = recipe.overridden({"epochs": epochs, "weight_decay": DECAY})
-    return ws.fit(LATENTS, data, recipe, seed=how.seed)
+    if how.named == EONADE:
+        masked = {"name": "order_agnostic", "samples": MASKS}
+        wanted = {"estimator": masked, "learning_rate": EONADE_RATE}
+    else:
+        epochs = max(1, UPDATES // recipe.epoch_updates)
+        wanted = {"epochs": epochs, "weight_decay": DECAY}
+    return ws.fit(how.named, data, recipe.overridden(wanted), seed=how.seed)
 
 
 _FITTED: dict[tuple[Training, tuple[str, ...]], Ours] = {}
