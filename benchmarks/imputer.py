@@ -41,6 +41,8 @@ def summary(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
     said = {}
     for metric in METRICS:
         own = [(name, pair) for name, pair in columns if name.startswith(metric)]
+        if not own:
+            continue
         ahead = [better(metric, pair["eonade"], pair["default"]) for name, pair in own]
         means = {
             who: statistics.fmean(pair[who] for _, pair in own) for who in ("eonade", "default")
