@@ -33,6 +33,13 @@ def test_a_seed_is_its_key():
             as_key(wrong)
 
 
+def test_a_number_of_rows_is_a_count(result):
+    for model in (result.table_model, result.model):
+        assert len(ws.sample(model, 0, key=0)) == 0
+        with pytest.raises(ws.UsageError, match="n is -1, but it must be a count of rows"):
+            ws.sample(model, -1, key=0)
+
+
 def test_a_table_s_likelihood_is_in_its_units(result):
     complete, schema = FRAME.dropna(), result.schema
     alone = ws.initial_model("sbn", ws.load_dataset(FRAME, split=None))

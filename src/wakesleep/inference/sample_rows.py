@@ -1,6 +1,7 @@
 """`sample`: rows drawn from a model, of bits or of a table, also under conditions."""
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 import jax
@@ -50,6 +51,8 @@ def sample(
     (5, 4)
     """
     chosen = as_key(key)
+    if not isinstance(n, Integral) or n < 0:
+        raise UsageError(f"n is {n!r}, but it must be a count of rows, 0 or more")
     if not isinstance(model, TableModel):
         if given is not None or gaps:
             raise UsageError(
@@ -57,17 +60,28 @@ def sample(
                 "knows no columns: give ws.TableModel(model, schema), or a fit's table_model"
             )
         return sample_bits(model, n, key=chosen)
-    key_bits, key_within = jax.random.split(chosen)
+    frame, notes = sample_frame(model, n, chosen, given, gaps=gaps)
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return to_native(frame, installed_library() if like is None else like)
+
+
+def sample_frame(
+    model: TableModel, count: int, key: Key[Array, ""], given: Given | None, *, gaps: bool = False
+) -> tuple[Frame, list[str]]:
+    """Rows of a table, under conditions where there are any, and what a person should be told."""
+    key_bits, key_within = jax.random.split(key)
+    notes = []
     if given is None:
-        bits = sample_bits(model.model, n, key=key_bits)
+        # Powers of two: few shapes to compile, whatever is asked for.
+        bits = sample_bits(model.model, 1 << (count - 1).bit_length(), key=key_bits)[:count]
         frame = model.schema.decode(bits, generator_of(key_within))
     else:
-        frame, drawn = frame_given(model, n, given, keys=(key_bits, key_within))
-        if drawn.unreliable:
-            warnings.warn(UNRELIABLE, UserWarning, stacklevel=2)
+        frame, drawn = frame_given(model, count, given, keys=(key_bits, key_within))
+        notes = [UNRELIABLE] if drawn.unreliable else []
     if gaps:
-        frame = with_gaps(model.schema, frame, generator_of(jax.random.fold_in(chosen, 1)), given)
-    return to_native(frame, installed_library() if like is None else like)
+        frame = with_gaps(model.schema, frame, generator_of(jax.random.fold_in(key, 1)), given)
+    return frame, notes
 
 
 def with_gaps(schema: Schema, frame: Frame, rng: Any, given: Given | None = None) -> Frame:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wakesleep.architecture import describe
 from wakesleep.inference.posterior import infer_rows
+from wakesleep.inference.sample_rows import sample_frame
 from wakesleep.models import BitModel
 from wakesleep.recipe import Recipe
 from wakesleep.sklearn import estimator_output as output
@@ -23,6 +24,7 @@ from wakesleep.sklearn.estimator_input import (
     make_dataset,
     only_training,
     read_x,
+    say,
 )
 from wakesleep.sklearn.estimator_parameters import CONSTRAINTS
 from wakesleep.sklearn.passes import Passes, begin, draw_seed, recipe_of
@@ -237,10 +239,11 @@ class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
         check_is_fitted(self)
         output.check_count(n_samples)
         seed = draw_seed(self.random_state if random_state is None else random_state)
-        key = jax.random.key(seed)
-        return self._form.give(
-            output.sample_frame(self._table_model, int(n_samples), key, given, gaps=gaps)
+        frame, notes = sample_frame(
+            self._table_model, int(n_samples), jax.random.key(seed), given, gaps=gaps
         )
+        say(notes)
+        return self._form.give(frame)
 
     def impute(self, X: Any, *, how: str = "probable") -> Any:
         """Impute missing cells, given the others of their row; all else stays as it is.

@@ -4,7 +4,6 @@ import dataclasses
 from numbers import Integral
 from typing import Any
 
-import jax
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Key
@@ -12,10 +11,8 @@ from jaxtyping import Array, Key
 from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import ENOUGH
 from wakesleep.inference.imputed_table import HOW, impute_read
-from wakesleep.inference.sample_rows import UNRELIABLE, frame_given, with_gaps
 from wakesleep.inference.surprise import cell_log_probs
-from wakesleep.keys import generator_of
-from wakesleep.models import TableModel, sample_bits
+from wakesleep.models import TableModel
 from wakesleep.schema import (
     Cells,
     Frame,
@@ -40,27 +37,6 @@ def oddity_given(
     if model.schema.typical is None:
         return -log_likelihood
     return model.schema.oddity(model.read(x.table, unseen=unseen).encoded, log_likelihood)
-
-
-def sample_frame(
-    model: TableModel, count: int, key: Key[Array, ""], given: Any, *, gaps: bool = False
-) -> Frame:
-    """Rows drawn from the model, under conditions where there are any, with gaps if asked."""
-    frame = _complete_frame(model, count, key, given)
-    if not gaps:
-        return frame
-    return with_gaps(model.schema, frame, generator_of(jax.random.fold_in(key, 1)), given)
-
-
-def _complete_frame(model: TableModel, count: int, key: Key[Array, ""], given: Any) -> Frame:
-    key_bits, key_within = jax.random.split(key)
-    if given is not None:
-        frame, drawn = frame_given(model, count, given, keys=(key_bits, key_within))
-        say([UNRELIABLE] if drawn.unreliable else [])
-        return frame
-    # Powers of two: few shapes to compile, whatever is asked for.
-    bits = sample_bits(model.model, 1 << (count - 1).bit_length(), key=key_bits)[:count]
-    return model.schema.decode(bits, generator_of(key_within))
 
 
 def impute_given(x: Given, model: TableModel, key: Key[Array, ""], options: dict[str, Any]) -> Any:
