@@ -17,10 +17,6 @@ def page_module(name):
     return run_block(block)
 
 
-GAUSSIAN = page_module("gaussian.py")
-TRAINING = page_module("training.py")
-
-
 def step(model, x, key, **options):
     """One step of Reweighted Wake-Sleep on some rows."""
     rows = jnp.arange(len(jax.tree.leaves(x)[0]))
@@ -41,13 +37,3 @@ def estimates(model, x, key, repetitions, samples, **weights):
 def assert_mean_is(samples, exact, slack=0.0):
     error = samples.std(0, ddof=1) / np.sqrt(len(samples))
     assert np.all(np.abs(samples.mean(0) - exact) < 4.5 * error + slack + 1e-5)
-
-
-def gaussian(key):
-    """The page's model with parameters of a size that matters."""
-    model = GAUSSIAN.gaussian_model(key)
-    leaves, structure = jax.tree.flatten((model.theta, model.phi))
-    keys = jax.random.split(key, len(leaves))
-    moved = [a + 0.4 * jax.random.normal(k, a.shape) for a, k in zip(leaves, keys, strict=True)]
-    theta, phi = jax.tree.unflatten(structure, moved)
-    return eqx.tree_at(lambda m: (m.theta, m.phi), model, (theta, phi))

@@ -8,15 +8,8 @@ import pytest
 from jax.scipy.stats import poisson
 
 import wakesleep as ws
-from tests.models.own_models import (
-    GAUSSIAN,
-    TRAINING,
-    assert_mean_is,
-    estimates,
-    gaussian,
-    page_module,
-    step,
-)
+from tests.models.own_models import assert_mean_is, estimates, page_module, step
+from tests.models.test_gaussian_model import GAUSSIAN, TRAINING, gaussian
 from tests.oracle import flat
 from wakesleep.errors import UsageError
 

@@ -1,5 +1,6 @@
 """The documentation's Gaussian model, of which everything is known in closed form."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,19 +8,24 @@ import pytest
 from jax.scipy.stats import multivariate_normal
 
 import wakesleep as ws
-from tests.models.own_models import (
-    GAUSSIAN,
-    TRAINING,
-    assert_mean_is,
-    estimates,
-    gaussian,
-    page_module,
-)
+from tests.models.own_models import assert_mean_is, estimates, page_module
 from tests.oracle import flat
 from tests.training.test_fit import same_bits
 from wakesleep.training.events import EpochDone
 
+GAUSSIAN = page_module("gaussian.py")
+TRAINING = page_module("training.py")
 JUDGING = page_module("judging.py")
+
+
+def gaussian(key):
+    """The page's model with parameters of a size that matters."""
+    model = GAUSSIAN.gaussian_model(key)
+    leaves, structure = jax.tree.flatten((model.theta, model.phi))
+    keys = jax.random.split(key, len(leaves))
+    moved = [a + 0.4 * jax.random.normal(k, a.shape) for a, k in zip(leaves, keys, strict=True)]
+    theta, phi = jax.tree.unflatten(structure, moved)
+    return eqx.tree_at(lambda m: (m.theta, m.phi), model, (theta, phi))
 
 
 def gaussian_log_evidence(theta, x):
