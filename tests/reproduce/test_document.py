@@ -7,19 +7,8 @@ from matplotlib.figure import Figure
 
 from wakesleep.reproduce import drawing
 from wakesleep.reproduce.document import document, verdict, write_document
-from wakesleep.reproduce.store import ExperimentStore
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def store(tmp_path):
-    return ExperimentStore(tmp_path / "runs", tmp_path / "results")
-
-
-@pytest.fixture
-def committed():
-    return ExperimentStore(ROOT / "runs", ROOT / "results")
 
 
 def with_result(store, row, nll):

@@ -22,23 +22,12 @@ from wakesleep.storage import load_model
 from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import EpochDone
 
-ROOT = Path(__file__).parents[2]
 RECIPE = Recipe(epochs=3, batch_size=100, estimator={"samples": 2}, validation_samples=2)
 ROW = Row("mine", "SBN 3", "bars", ("sbn/sbn 3",), recipe=RECIPE, samples=20, paper_nll=9.0)
 FIELDS = {
     *("nll", "interval", "paper_nll", "samples", "data", "binarisation", "epochs", "recipe"),
     *("training_seconds", "evaluation_seconds", "seed", "commit", "machine", "command", "model"),
 }
-
-
-@pytest.fixture
-def store(tmp_path):
-    return ExperimentStore(tmp_path / "runs", tmp_path / "results")
-
-
-@pytest.fixture
-def committed():
-    return ExperimentStore(ROOT / "runs", ROOT / "results")
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def _above_the_paper(experiment: Experiment, results: Mapping[str, Any]) -> list
 def _missed_curves(
     experiment: Experiment, results: Mapping[str, Any]
 ) -> dict[str, Mapping[str, list[float]]]:
-    """Name to learning curve; results of before version 0.3 have none."""
+    """Name to learning curve; results that were made before curves were kept have none."""
     if experiment.kind != "table":
         return {}
     rows = _above_the_paper(experiment, results)
