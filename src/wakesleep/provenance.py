@@ -9,13 +9,21 @@ from pathlib import Path
 
 def commit() -> str:
     """The commit of the code that runs, marked if it was changed; else the installed version."""
-    git = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    here = Path(__file__).parent
     try:
-        described = subprocess.run(git, cwd=here, capture_output=True, text=True, check=True)
+        name = _git("rev-parse", "--short=12", "HEAD").stdout.strip()
+        # Results that were written meanwhile are no change of the code.
+        changed = _git("diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)results", fails=True)
     except (OSError, subprocess.CalledProcessError):
         return f"wakesleep {version('wakesleep')}"
-    return described.stdout.strip()
+    return f"{name}-dirty" if changed.returncode else name
+
+
+def _git(*words: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
+    """What git answers about the folder of the code; it may fail only where that is an answer."""
+    here = Path(__file__).parent
+    return subprocess.run(
+        ["git", *words], cwd=here, capture_output=True, text=True, check=not fails
+    )
 
 
 def machine() -> dict[str, object]:
