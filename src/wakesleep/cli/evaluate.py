@@ -33,8 +33,9 @@ class Evaluate:
     defensive: Annotated[float, Fraction()] = 0.1
     """The share of samples that is not q's but a broadened q's and dreams', so that no mode of the
     posterior is missed silently; 0 for q alone."""
-    method: Literal["importance", "exact"] = "importance"
-    """exact lists every latent state of a machine of up to about 20 latent bits."""
+    method: Literal["importance", "combined", "exact"] = "importance"
+    """combined takes all combinations of the samples of a machine's layers, all of them q's; exact
+    lists every latent state of a machine of up to about 20 latent bits."""
     memory: Gigabytes = 2.0
     """Gigabytes to stay within."""
     data: DataFile = None

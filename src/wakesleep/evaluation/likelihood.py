@@ -30,7 +30,7 @@ from wakesleep.keys import LikeKey, as_key
 from wakesleep.models import BitModel, HelmholtzMachine, LatentModel, Masked, Mixture, TableModel
 from wakesleep.options import Fraction, Number, Whole, check_option
 
-METHODS = ("importance", "exact")
+METHODS = ("importance", "combined", "exact")
 
 DEFENSIVE = 0.1
 """The share of samples that is not q's, unless given."""
@@ -68,7 +68,9 @@ def log_likelihood(
             may take (a state that an
             SMC run scores counts as one).
         key: the randomness: a seed or a JAX key; "exact" needs none.
-        method: "importance", or "exact" by listing the latent states of a small Helmholtz
+        method: "importance"; "combined", which takes all combinations of the samples of a Helmholtz
+            machine's layers, up to 64 at a time, all of them q's (`inference/combinations.py`); or
+            "exact" by listing the latent states of a small Helmholtz
             machine. A machine without latents and an EoNADE are always exact, but for the log Z of
             an RBM: under an undirected top log Z is estimated once, from both sides
             (`wakesleep.log_normaliser`), and summed up with "exact".
@@ -162,6 +164,9 @@ def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
             )
         if method == "exact":
             return Enumeration.of(model)
+        if method == "combined":
+            assert key is not None
+            return ImportanceSampling.combined(model, x, samples, key)
     assert key is not None
     sampling = ImportanceSampling.of(model, x, samples, key, defensive)
     if tolerance is not None and sampling.tiling.blocks > 1:
@@ -178,13 +183,28 @@ def _check_options(options: _Options, model: LatentModel, memory: float | int) -
             "method 'exact' lists the latent states of a Helmholtz machine, which this model is "
             "not: use method 'importance'"
         )
+    if method == "combined":
+        _check_combined(model, tolerance)
     rbm = undirected_top(model)
     if method == "exact" and rbm is not None:
         check_small(rbm)
-    if method == "importance" and key is None:
+    if method != "exact" and key is None:
         raise UsageError("importance sampling needs a key, such as key=0")
     check_option("samples", int(samples) if isinstance(samples, np.integer) else samples, Whole(1))
     if tolerance is not None:
         check_option("tolerance", tolerance, Number(above=0))
     check_option("defensive", defensive, Fraction())
     check_option("memory", memory, Number(above=0))
+
+
+def _check_combined(model: LatentModel, tolerance: float | int | None) -> None:
+    if not isinstance(model, BitModel):
+        raise UsageError(
+            "method 'combined' takes the layers of a Helmholtz machine, which this model is not: "
+            "use method 'importance'"
+        )
+    if tolerance is not None:
+        raise UsageError(
+            "method 'combined' draws the same number of samples for every row: leave out the "
+            "tolerance, or use method 'importance'"
+        )

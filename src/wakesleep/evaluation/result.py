@@ -31,7 +31,7 @@ class LogLikelihood:
 
     Attributes:
         records: one line per example, `[N]`, of type `RECORD`.
-        method: "importance" or "exact".
+        method: "importance", "combined" or "exact".
         normaliser: log Z of an undirected top, from both sides; None where p is normalised. Its
             middle is subtracted from every value, and its error is part of the intervals.
     """

@@ -18,6 +18,7 @@ from wakesleep.evaluation.tiles import (
     Tiling,
     Widths,
     bytes_of,
+    combined_tile,
     defensive_tile,
     neighbourhoods_of_tile,
     tile_log_weights,
@@ -26,9 +27,13 @@ from wakesleep.evaluation.weight_statistics import WeightStatistics
 from wakesleep.inference.defensive import Proposals
 from wakesleep.models import HelmholtzMachine, LatentModel
 
+FEWEST_GROUPS = 8
+LARGEST_GROUP = 64
+"""Above which two layers' pairs cost more than drawing their samples does."""
+
 Place = Int[Array, "2"]
 Drawn = tuple[npt.NDArray[Any], npt.NDArray[Any] | None]
-"""Log weights, and the bounds of q where not all samples are its own."""
+"""Log weights, and the bounds of q where these are not the weights of its samples."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,11 @@ class ImportanceSampling(Evaluator):
 
     In a Helmholtz machine the share `defensive` of them comes from other proposals
     (`inference/defensive.py`); a model of another kind has none.
+
+    Attributes:
+        group: M, the samples of q whose combinations make one weight
+            (`inference/combinations.py`); with 1 each makes its own. Samples of a tile, and all
+            statistics but the number of samples, are then counted in such groups.
     """
 
     model: LatentModel
@@ -44,6 +54,7 @@ class ImportanceSampling(Evaluator):
     tiling: Tiling
     key: Key[Array, ""]
     defensive: float | int = 0.0
+    group: int = 1
 
     @classmethod
     def of(
@@ -58,6 +69,15 @@ class ImportanceSampling(Evaluator):
         widths = Widths.of(model, x)
         return cls(model, widths, Tiling.of(samples, widths.tile_rows), key, defensive)
 
+    @classmethod
+    def combined(
+        cls, machine: HelmholtzMachine, x: Any, samples: int, key: Key[Array, ""]
+    ) -> "ImportanceSampling":
+        """The same with samples of q alone that are combined with each other, group by group."""
+        widths, group = Widths.of(machine, x), group_size(samples)
+        tiling = Tiling.of(-(-samples // group), max(1, widths.tile_rows // group))
+        return cls(machine, widths, tiling, key, group=group)
+
     @property
     def examples(self) -> int:
         """How many examples each call takes."""
@@ -66,13 +86,15 @@ class ImportanceSampling(Evaluator):
     @property
     def bytes_per_tile(self) -> int:
         """Memory that one call takes: p's and q's layers, and the tail that is kept."""
-        rows = self.tiling.examples * self.tiling.samples
+        rows = self.tiling.examples * self.tiling.samples * self.group
         tail = 8 * self.tiling.examples * tail_length(self.tiling.total)
         return bytes_of(rows, self.widths.scored) + tail
 
     def __call__(self, x: Any, tile: int, stop: Event) -> Records:
         """Draw block after block until all samples are there."""
-        return self.statistics(x, tile, stop).records()
+        records = self.statistics(x, tile, stop).records()
+        records["samples"] *= self.group
+        return records
 
     def statistics(
         self,
@@ -102,6 +124,14 @@ class ImportanceSampling(Evaluator):
         """
         model, samples, key = self.model, self.tiling.samples, self.key
 
+        def from_groups(place: Place) -> Drawn:
+            assert isinstance(model, HelmholtzMachine)
+            estimates, bounds = combined_tile(model, x, (samples, self.group), key, place)
+            return np.asarray(estimates), np.asarray(bounds)
+
+        if self.group > 1:
+            return from_groups
+
         def from_q(place: Place) -> Drawn:
             return np.asarray(tile_log_weights(model, x, samples, key, place)), None
 
@@ -118,6 +148,11 @@ class ImportanceSampling(Evaluator):
             return np.asarray(drawn.log_weights), np.asarray(drawn.bounds)
 
         return from_all
+
+
+def group_size(samples: int) -> int:
+    """M for K samples: the larger the better, but only several groups tell their own error."""
+    return max(1, min(LARGEST_GROUP, samples // FEWEST_GROUPS))
 
 
 def _place(tile: int, block: int) -> Place:

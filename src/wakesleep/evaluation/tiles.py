@@ -14,6 +14,7 @@ import jax
 from jaxtyping import Array, Float, Int, Key
 
 from wakesleep.importance import log_weights
+from wakesleep.inference.combinations import combine, combined_log_likelihood
 from wakesleep.inference.defensive import (
     DefensiveDraw,
     Proposals,
@@ -143,6 +144,25 @@ def tile_log_weights(
     `place` is (tile of examples, block of samples).
     """
     return log_weights(model, x, samples, _key_at(key, place))
+
+
+@eqx.filter_jit
+def combined_tile(
+    machine: HelmholtzMachine,
+    x: Any,
+    shape: tuple[int, int],
+    key: Key[Array, ""],
+    place: Int[Array, "2"],
+) -> tuple[Float[Array, "E S"], Float[Array, " E"]]:
+    """log p̂(x) of S groups of M samples of q each, over all combinations within a group.
+
+    `shape` is (S, M). Beside them is the mean of log ω over all samples, each by itself.
+    """
+    groups, group = shape
+    drawn = machine.draw(_key_at(key, place), x, groups * group)
+    apart = jax.tree.map(lambda each: each.reshape(-1, group, *each.shape[2:]), drawn)
+    estimates = combined_log_likelihood(combine(machine, apart)).reshape(-1, groups)
+    return estimates, drawn.log_weights.mean(axis=1)
 
 
 def _key_at(key: Key[Array, ""], place: Int[Array, "2"]) -> Key[Array, ""]:
