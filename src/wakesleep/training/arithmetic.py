@@ -9,11 +9,11 @@ from wakesleep.layers import ARSBN, Deterministic, Distribution
 from wakesleep.recipe import Recipe
 from wakesleep.training.work import machine, own_weights, parent_weights
 
-AUTOREGRESSIVE_RATE = 1.2e9
+AUTOREGRESSIVE_RATE = 5e9
 """Weights a second that autoregressive layers go through, forwards and backwards."""
-FACTORIAL_RATE = 8e9
+FACTORIAL_RATE = 1.8e10
 """The same for layers that are matrix products."""
-SECONDS_PER_CALL = 3e-4
+SECONDS_PER_CALL = 2e-4
 """What an update or a block of validation rows costs whatever the sizes."""
 COMPILATION = 4.0
 """Seconds to compile a training."""
