@@ -40,7 +40,8 @@ def empty_table(rows, features, valid=100):
         (500, 180, ["nade(hidden=100)", "darn/darn 10"]),
         (1500, 2000, ["nade(hidden=200)"]),
         (16_000, 16, ["nade(hidden=200)", "nade/nade 50"]),
-        (50_000, 784, ["nade(hidden=200)"]),
+        (50_000, 784, ["nade(hidden=200)", "darn/darn 50"]),
+        (50_000, 4000, ["nade(hidden=200)"]),
     ],
 )
 def test_the_rule_s_table_of_choices(rows, features, models):
