@@ -1,6 +1,7 @@
 """Frames of pandas, polars, Arrow and what else narwhals knows, taken apart into columns."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
@@ -40,7 +41,8 @@ def from_native(table: Any, source: str, markers: frozenset[str]) -> Frame:
     native = nw.to_native(frame)
     library = frame.implementation.value
     origin = Origin(library, nw.to_native(frame.head(0)), getattr(native, "index", None))
-    cells = tuple(_series_cells(frame[name], markers) for name in frame.columns)
+    columns = (frame[name] for name in frame.columns)
+    cells = tuple(replace(_series_cells(one, markers), native=one) for one in columns)
     return Frame(cells, len(frame), source, origin=origin)
 
 
@@ -96,7 +98,7 @@ def _series_cells(series: Any, markers: frozenset[str]) -> Cells:
     if dtype in (nw.String, nw.Object, nw.Time):
         return object_cells(name, series.to_list(), markers)
     problem = f"its type, {dtype}, is none of text, numbers, dates and levels"
-    return Cells(name, "unknown", np.zeros(len(series)), _null(series), problem=problem)
+    return _unknown(name, series.to_list(), _null(series), problem)
 
 
 def _null(series: Any) -> Mask:
@@ -111,7 +113,8 @@ def _whole_cells(series: Any) -> Cells:
     missing = _null(series)
     values = _filled(series, missing, 0)
     if _is_beyond_int64(values):
-        return Cells(series.name, "real", values.astype(np.float64), missing)
+        # Digits, as a text file has them: floats would make one of several identifiers.
+        return Cells(series.name, "text", object_array(list(map(str, values.tolist()))), missing)
     return Cells(series.name, "whole", values.astype(np.int64), missing)
 
 
@@ -186,9 +189,14 @@ def object_cells(name: str, values: list[Any], markers: frozenset[str]) -> Cells
         return _of(name, "datetime", moments, missing, datetime(1970, 1, 1))
     if not kinds <= {"text", "whole", "real", "boolean", "date", "datetime", "time"}:
         problem = "its cells are neither text nor numbers, dates or truth values"
-        return Cells(name, "unknown", np.zeros(len(values)), missing, problem=problem)
+        return _unknown(name, values, missing, problem)
     texts = ["" if absent else str(v).strip() for v, absent in zip(values, missing, strict=True)]
     return Cells(name, "text", object_array(texts), missing | missing_texts(texts, markers))
+
+
+def _unknown(name: str, values: list[Any], missing: Mask, problem: str) -> Cells:
+    texts = ["" if absent else str(v) for v, absent in zip(values, missing, strict=True)]
+    return Cells(name, "unknown", object_array(texts), missing, problem=problem)
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -14,7 +14,8 @@ from wakesleep.schema.affixes import PLAIN, Affixes
 
 Storage = Literal["text", "whole", "real", "boolean", "date", "datetime", "unknown"]
 """text: str objects; whole: int64; real: float64; boolean: bool; date: datetime64[D]; datetime:
-datetime64[us], in UTC where there is a time zone; unknown: what no column can be made of."""
+datetime64[us], in UTC where there is a time zone; unknown: what no column can be made of, by
+Python's words for it."""
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp] | slice
@@ -36,6 +37,9 @@ class Cells:
         affixes: signs around and between the digits of numbers that are written as text.
         pattern: how dates are written as text (`strftime`); None for ISO.
         problem: for unknown storage, why.
+        native: the column as its library has it (a narwhals Series), for cells that go out as they
+            came in; None where there is no such column.
+        imputed: `[N]`, the cells that are not in `native`; None for none of them.
     """
 
     name: str
@@ -49,13 +53,19 @@ class Cells:
     pattern: str | None = None
     problem: str = ""
     affixes: Affixes = PLAIN
+    native: Any = None
+    imputed: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.missing)
 
     def take(self, rows: Rows) -> "Cells":
         """Some of the rows, in the order given."""
-        return dataclasses.replace(self, values=self.values[rows], missing=self.missing[rows])
+        return self.with_values(self.values[rows], self.missing[rows])
+
+    def with_values(self, values: npt.NDArray[Any], missing: Mask) -> "Cells":
+        """The column with other cells, which its library never had."""
+        return dataclasses.replace(self, values=values, missing=missing, native=None, imputed=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +182,7 @@ def stacked(frames: Sequence[Frame], name: str) -> Frame:
     for each in zip(*(frame.cells for frame in frames), strict=True):
         values = np.concatenate([one.values for one in each])
         missing = np.concatenate([one.missing for one in each])
-        cells.append(dataclasses.replace(each[0], values=values, missing=missing))
+        cells.append(each[0].with_values(values, missing))
     return Frame(tuple(cells), rows, frames[0].source, comma=frames[0].comma)
 
 

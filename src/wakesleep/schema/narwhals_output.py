@@ -16,7 +16,7 @@ def narwhals_frame(frame: Frame, origin: Origin) -> Any:
     if origin.template is not None:
         known = nw.from_native(origin.template, eager_only=True).schema
     assert origin.library is not None
-    series = [_series(cells, known.get(cells.name), origin.library) for cells in frame.cells]
+    series = [_own_or_made(cells, known.get(cells.name), origin.library) for cells in frame.cells]
     native = nw.to_native(nw.from_dict({one.name: one for one in series}))
     if origin.library == "pyarrow" and origin.template is not None:
         return _arrow_texts(native, origin.template)
@@ -47,8 +47,37 @@ def _is_text(dtype: Any) -> bool:
     return bool(pa.types.is_string(dtype) or pa.types.is_large_string(dtype))
 
 
+def _own_or_made(cells: Cells, dtype: Any, library: Any) -> Any:
+    """The library's own column, with what was imputed; one that is made of the cells elsewhere."""
+    own = cells.native
+    if own is None or own.implementation.value != library:
+        return _series(cells, dtype, library)
+    own = own.alias(cells.name)
+    if cells.imputed is None or not cells.imputed.any():
+        return own
+    made = _series(cells, dtype, library)
+    if own.dtype == made.dtype == nw.String:
+        made = _as_text_of(own, made)
+    if _exact_type(made) != _exact_type(own):
+        return made
+    return own.zip_with(nw.new_series("own", ~cells.imputed, nw.Boolean, backend=library), made)
+
+
+def _as_text_of(own: Any, made: Any) -> Any:
+    """Text of the kind that Arrow has several of."""
+    if own.implementation.value != "pyarrow":
+        return made
+    return nw.from_native(nw.to_native(made).cast(_exact_type(own)), series_only=True)
+
+
+def _exact_type(series: Any) -> Any:
+    """As the library says it: narwhals has one type for decimals of any precision."""
+    native = nw.to_native(series)
+    return getattr(native, "type", None) or native.dtype
+
+
 def _series(cells: Cells, dtype: Any, library: Any) -> Any:
-    text_like = dtype in (nw.String, nw.Categorical, nw.Enum) if dtype is not None else False
+    text_like = cells.storage == "unknown" or dtype in (nw.String, nw.Categorical, nw.Enum)
     values = cell_texts(cells) if text_like else cells.values.tolist()
     own: Any = nw.String if text_like else _own_type(cells)
     listed = [None if absent else v for v, absent in zip(values, cells.missing, strict=True)]

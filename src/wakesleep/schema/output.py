@@ -13,7 +13,7 @@ import numpy as np
 from wakesleep.atomic import replaced
 from wakesleep.errors import UsageError
 from wakesleep.schema import columnar_files
-from wakesleep.schema.frame import Cells, Frame, Origin, object_array
+from wakesleep.schema.frame import Cells, Frame, Mask, Origin, object_array
 from wakesleep.schema.reading import EXTENSIONS, is_table_file
 from wakesleep.schema.values import cell_texts
 
@@ -120,6 +120,10 @@ def impute_missing(frame: Frame, drawn: Frame) -> Frame:
 
 def _imputed(cells: Cells, drawn: Cells) -> Cells:
     gaps = cells.missing & ~drawn.missing
+    return dataclasses.replace(_joined(cells, drawn, gaps), native=cells.native, imputed=gaps)
+
+
+def _joined(cells: Cells, drawn: Cells, gaps: Mask) -> Cells:
     values = cells.values
     if cells.storage in ("text", "unknown"):
         texts = object_array(cell_texts(drawn))

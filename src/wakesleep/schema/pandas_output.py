@@ -16,11 +16,29 @@ def pandas_frame(frame: Frame, origin: Origin) -> Any:
 
     index = origin.index if origin.index is not None and len(origin.index) == len(frame) else None
     known = {} if origin.template is None else origin.template.dtypes.to_dict()
-    series = {cells.name: _series(cells, known.get(cells.name), pd) for cells in frame.cells}
+    series = {cells.name: _own_or_made(cells, known.get(cells.name), pd) for cells in frame.cells}
     out = pd.DataFrame(series)
     if index is not None:
         out.index = index
     return out
+
+
+def _own_or_made(cells: Cells, dtype: Any, pd: Any) -> Any:
+    """The frame's own column, with what was imputed; one that is made of the cells elsewhere."""
+    own = None if cells.native is None else cells.native.to_native()
+    if not isinstance(own, pd.Series):
+        return _series(cells, dtype, pd)
+    own = own.reset_index(drop=True)
+    if cells.imputed is None or not cells.imputed.any():
+        return own
+    made = _series(cells, dtype, pd)
+    if made.dtype != own.dtype:
+        return made
+    if own.dtype == object:
+        # Numbers among words are levels by name, but numbers they were.
+        objects = {str(value): value for value in own[~cells.missing & ~cells.imputed]}
+        made = made.map(lambda name: objects.get(name, name))
+    return own.mask(cells.imputed, made)
 
 
 def _series(cells: Cells, dtype: Any, pd: Any) -> Any:

@@ -125,7 +125,8 @@ def thresholded(frame: Frame, threshold: float) -> tuple[Frame, tuple[str, ...]]
 
 def _above(cells: Cells, threshold: float) -> Cells:
     bits = (cells.values > threshold).astype(np.int64)
-    return dataclasses.replace(cells, storage="whole", values=bits, decimals=None)
+    whole = dataclasses.replace(cells, storage="whole", decimals=None)
+    return whole.with_values(bits, cells.missing)
 
 
 def constant_names(frame: Frame, names: Sequence[str]) -> list[str]:
