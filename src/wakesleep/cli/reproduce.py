@@ -131,6 +131,8 @@ class Reproduce:
         except OutOfTimeError:
             return "not finished" if store.run_path(row).exists() else "not begun"
         except (UsageError, DivergenceError) as error:
+            if self.quiet:
+                print(f"{row.name}: {error}", file=sys.stderr)
             return str(error)
         return "done"
 
