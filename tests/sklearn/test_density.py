@@ -194,4 +194,6 @@ def test_a_model_without_latents_scores_exactly_and_its_features_are_the_bits():
     assert np.array_equal(density.transform(TEST), TEST)
     with pytest.raises(ValueError, match="no features but its columns"):
         density.set_params(features="latents").transform(TEST)
+    with pytest.raises(ValueError, match="a model with latents, such as 'nade/sbn 10'"):
+        density.fit(TRAIN)
     assert density.sample(3).shape == (3, 9)

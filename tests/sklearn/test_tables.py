@@ -97,6 +97,12 @@ def test_columns_are_found_by_name(fitted):
         fitted.score_samples(pd.DataFrame({"other": [1, 2]}))
 
 
+def test_a_lazy_frame_is_refused_with_a_way_out(fitted):
+    for use in (HelmholtzMachineDensity("sbn/sbn 3").fit, fitted.score_samples):
+        with pytest.raises(ValueError, match="a lazy one: give what its collect"):
+            use(pl.LazyFrame({"answer": ["yes", "no"]}))
+
+
 def test_columns_without_names_are_found_by_their_places(fitted):
     array = FRAME.to_numpy()
     density = clone(fitted).fit(array)

@@ -44,13 +44,21 @@ def row_features(
         table: the schema, and the rows as it encodes them; None for bits without names.
         which: one of `FEATURES`.
     """
+    check_features(model, which)
     latents = embedding_names(model)
-    if which == LATENTS and not latents:
-        raise UsageError("a model without latents has no features but its columns: ask for all")
     parts = [] if which == LATENTS else [_columns(model, rows, samples, key, table)]
     if latents:
         parts.append(infer_rows(model, rows, samples, key).means)
     return np.concatenate(parts, axis=1)
+
+
+def check_features(model: BitModel, which: str) -> None:
+    """Refuse to give the latents alone of a model that has none."""
+    if which == LATENTS and not embedding_names(model):
+        raise UsageError(
+            "a model without latents has no features but its columns: ask for all features, or "
+            "train a model with latents, such as 'nade/sbn 10'"
+        )
 
 
 def feature_names(

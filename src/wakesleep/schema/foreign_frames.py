@@ -27,11 +27,16 @@ def is_frame(table: Any) -> bool:
     return isinstance(frame, nw.DataFrame | nw.LazyFrame)
 
 
+def check_collected(table: Any, source: str) -> None:
+    """Refuse a frame that is a plan of one."""
+    if isinstance(nw.from_native(table, pass_through=True), nw.LazyFrame):
+        raise DataError(f"{source} is a lazy one: give what its collect() returns")
+
+
 def from_native(table: Any, source: str, markers: frozenset[str]) -> Frame:
     """A frame of any library, with what is needed to give back one like it."""
+    check_collected(table, source)
     frame = nw.from_native(table, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise DataError(f"{source} is a lazy one: give what its collect() returns")
     for name in _column_names(table, frame):
         if not isinstance(name, str):
             raise DataError(

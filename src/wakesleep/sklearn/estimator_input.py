@@ -15,6 +15,7 @@ from wakesleep.data.people_tables import TableOptions, encode_splits
 from wakesleep.errors import UsageError
 from wakesleep.models import TableModel
 from wakesleep.schema import Encoded, Frame, LeftOutColumn, Schema, as_choices
+from wakesleep.schema.foreign_frames import check_collected
 from wakesleep.schema.python_words import in_python
 from wakesleep.sklearn.input_tables import (
     Form,
@@ -91,6 +92,7 @@ def read_x(estimator: Any, X: Any, threshold: float | None, *, reset: bool) -> G
 
 
 def _given_frame(estimator: Any, X: Any, threshold: float | None, *, reset: bool) -> Given:
+    check_collected(X, "the frame")
     by_name = not reset and _has_names(estimator) and _all_texts(X)
     if not by_name:
         validate_data(estimator, X, reset=reset, skip_check_array=True)

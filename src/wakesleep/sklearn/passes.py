@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 from sklearn.utils import check_random_state
 
 from wakesleep.data import Dataset
+from wakesleep.inference.features import check_features
+from wakesleep.models import BitModel
 from wakesleep.recipe import Recipe
 from wakesleep.training import FitResult, first_snapshot, fit, fit_automatic, initial_model
 from wakesleep.training.automatic import is_automatic
@@ -43,10 +45,12 @@ def begin(
     shown = bool(parameters["verbose"])
     if is_automatic(parameters["architecture"]):
         result = fit_automatic(data, minutes=parameters["minutes"], seed=seed, progress=shown)
+        check_features(cast(BitModel, result.model), parameters["features"])
         # Further passes are by the recipe of the parameters, with an optimiser of its own.
         further = first_snapshot(result.snapshot.arrays.best, data, recipe, seed)
         return result, Passes(further, seed, len(result.history))
     model = initial_model(parameters["architecture"], data, recipe, seed)
+    check_features(model, parameters["features"])
     start = Passes(first_snapshot(model, data, recipe, seed), seed)
     return start.go_on(data, recipe, shown=shown)
 

@@ -1,7 +1,9 @@
 """`ws.fit`: a model of one's own, or the automatic one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
 
 from wakesleep.data import Dataset, load_dataset
 from wakesleep.errors import UsageError
@@ -21,7 +23,7 @@ def fit(
     recipe: Recipe | None = None,
     *,
     minutes: float | int | None = None,
-    seed: int = 0,
+    seed: SupportsIndex = 0,
     observers: Sequence[Observer] = (),
     resume: Snapshot | None = None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -47,6 +49,8 @@ def fit(
         progress: show it (a bar on a terminal, lines elsewhere); None for on a terminal only.
     """
     model, data = _model_and_data(model, data)
+    # NumPy's whole numbers are no int, and would not go into a run's files as one.
+    whole = int(seed) if isinstance(seed, np.integer) else cast(int, seed)
     if is_automatic(model):
         if recipe is not None or resume is not None:
             given = "recipe" if recipe is not None else "snapshot to resume"
@@ -56,7 +60,7 @@ def fit(
         return fit_automatic(
             data,
             minutes=MINUTES if minutes is None else minutes,
-            seed=seed,
+            seed=whole,
             observers=observers,
             should_stop=should_stop,
             progress=progress,
@@ -67,7 +71,7 @@ def fit(
         model,
         data,
         recipe,
-        seed=seed,
+        seed=whole,
         observers=observers,
         resume=resume,
         should_stop=should_stop,
