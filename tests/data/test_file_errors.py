@@ -8,7 +8,10 @@ from wakesleep.data import load_dataset
 from wakesleep.errors import DataError
 
 BITS = "but every value must be 0 or 1 (lines and columns count from 1)"
-OR_TABLE = BITS + "; a table of other values needs a header of names, or --no-header"
+OR_TABLE = BITS + (
+    "; a table of other values needs a header of names (--header if numbers are among them), or "
+    "--no-header"
+)
 NO_ROWS = "{path} has no rows, but it must have at least one line of 0 and 1"
 UNREADABLE = "{path} cannot be read: it is not a NumPy file, or a truncated or corrupt one"
 OBJECTS = "{path} holds Python objects, which are never loaded: save a numeric array"

@@ -29,6 +29,8 @@ def read(tmp_path, text, name="table.csv", **options):
         ("a.csv", b"x , y\n 1 ,a\n\n2, b \n\n"),
         ("a.csv", b'"x","y"\n"1","a"\n"2","b"\n'),
         ("a.csv", b"x,y,\n1,a,\n2,b,\n"),
+        ("a.csv", b"\xef\xbb\xbfsep=;\r\nx;y\r\n1;a\r\n2;b\r\n"),
+        ("a.csv", b'"sep=|"\nx|y\n1|a\n2|b\n'),
         ("a.csv.gz", gzip.compress(b"x,y\n1,a\n2,b\n", mtime=0)),
         ("a.tsv.gz", gzip.compress(b"x\ty\n1\ta\n2\tb\n", mtime=0)),
     ],

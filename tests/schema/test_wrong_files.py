@@ -99,7 +99,18 @@ WRONG = [
         ["no column that a model could be made of", "constant"],
     ),
     ("all-missing.csv", b"a,b\n,NA\n,\n", ["no column", "empty"]),
-    ("comments.csv", b"# made by a tool\na,b\n1,2\n", ["line 2 has 2 cells"]),
+    (
+        "comments.csv",
+        b"# made by a tool\na,b\n1,2\n",
+        ["line 2 has 2 cells", "'# made by a tool'", "a title", "take its line out"],
+    ),
+    ("late-twice.csv", b"\n\nage,age\n1,2\n", ["line 3: columns 1 and 2", "'age'"]),
+    ("declared-twice.csv", b"sep=;\nage;age\n1;2\n", ["line 2: columns 1 and 2", "'age'"]),
+    (
+        "blanks-between.csv",
+        b"name age\n" + b"".join(b"p%d %d\n" % (i % 3, i) for i in range(40)),
+        ["if there should be more, put commas, semicolons or tabs", "--column 'name age="],
+    ),
 ]
 
 

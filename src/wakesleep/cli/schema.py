@@ -60,4 +60,6 @@ def show_schema(schema: Any, *, stderr: bool = False) -> None:
     for note in (*notes, *schema.notes):
         console.print(escape(note), highlight=False, soft_wrap=True)
     rows, groups = schema.rows, len(schema.groups)
-    console.print(f"{rows} rows; {groups} columns of the model have {schema.units} units")
+    columns = "1 column of the model has" if groups == 1 else f"{groups} columns of the model have"
+    units = "1 unit" if schema.units == 1 else f"{schema.units} units"
+    console.print(f"{rows} rows; {columns} {units}")

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from wakesleep.errors import UsageError
+
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -25,6 +27,8 @@ class TableOptions:
     --missing-markers=-99,unknown."""
     bins: int | None = None
     """How many bins number columns have; about 2 N^(1/3) for N rows otherwise."""
+    header: bool = False
+    """The first row has names, some of which are numbers, such as years."""
     no_header: bool = False
     """The first row has values, not names."""
     encoding: str | None = None
@@ -50,8 +54,10 @@ class TableOptions:
         from wakesleep.schema.markers import further_markers
 
         settings: dict[str, Any] = {}
-        if self.no_header:
-            settings["header"] = False
+        if self.header and self.no_header:
+            raise UsageError("--header and --no-header contradict each other: give one of them")
+        if self.header or self.no_header:
+            settings["header"] = self.header
         if self.encoding:
             settings["encoding"] = self.encoding
         if self.missing_markers is not None:

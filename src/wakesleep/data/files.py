@@ -94,7 +94,10 @@ def _with_way_out(error: DataError, path: Path) -> DataError:
     """What to do where a text file holds something else than bits."""
     if _extension(path) not in (".csv", ".tsv") or "must be 0 or 1" not in str(error):
         return error
-    return DataError(f"{error}; a table of other values needs a header of names, or --no-header")
+    return DataError(
+        f"{error}; a table of other values needs a header of names (--header if numbers are among "
+        "them), or --no-header"
+    )
 
 
 def _load_grey(

@@ -36,6 +36,7 @@ from wakesleep.schema.subject import (
     numeric_column,
     words_among_numbers,
 )
+from wakesleep.schema.text_tables import ONE_COLUMN
 from wakesleep.schema.typical import TypicalColumns
 from wakesleep.schema.values import Moments, are_codes
 from wakesleep.schema.within_fit import with_numbers_placed
@@ -122,6 +123,8 @@ def _nothing_to_model(columns: Sequence[Column], frame: Frame) -> DataError:
     way = "give it one that has two values or more"
     if name is not None:
         way = f"say what one is, such as {column_option(name, 'categorical')}"
+    if ONE_COLUMN in frame.notes:
+        way = f"{ONE_COLUMN.partition(': ')[2]}, or {way}"
     return DataError(
         f"{frame.source} has no column that a model could be made of ({reasons}): {way}"
     )

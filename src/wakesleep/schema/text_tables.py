@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wakesleep.errors import DataError
-from wakesleep.schema.frame import Cells, Frame, object_array, quoted
+from wakesleep.schema.frame import Cells, Frame, listed, object_array, quoted
 from wakesleep.schema.markers import missing_texts
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -24,6 +25,8 @@ LOOK_AT = 50
 ONE_COLUMN = (
     "there is one column only: if there should be more, put commas, semicolons or tabs between them"
 )
+
+_SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?=[\r\n])', re.IGNORECASE)
 
 _STRANGERS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -56,18 +59,19 @@ class TextOptions:
 
 def read_text_table(path: Path, options: TextOptions) -> Frame:
     """Read a .csv or .tsv file, compressed by gzip or not; every column is text."""
-    text = _decoded(_content(path), path, options.encoding)
-    delimiter = options.delimiter or FORCED.get(_plain_suffix(path)) or _delimiter(text)
+    text, declared = _declared(_decoded(_content(path), path, options.encoding))
+    delimiter = options.delimiter or declared or FORCED.get(_plain_suffix(path)) or _delimiter(text)
     records, lines = _records(text, delimiter, path)
     if not records:
         raise DataError(f"{path} is empty: it must have a header and at least one row")
-    names = _header(records[0], path, options.header)
+    top = f"{path}, line {lines[0]}"
+    names = _header(records[0], top, options.header)
     if options.header is not False:
         records, lines = records[1:], lines[1:]
     if not records:
         raise DataError(f"{path} has a header and no rows: give it at least one row")
     _check_widths(records, lines, names, path)
-    columns = _without_trailing(list(map(list, zip(*records, strict=True))), names, path)
+    columns = _without_trailing(list(map(list, zip(*records, strict=True))), names, top)
     return Frame(
         tuple(
             _cells(name, column, options.markers)
@@ -78,8 +82,18 @@ def read_text_table(path: Path, options: TextOptions) -> Frame:
         np.asarray(lines, np.int64),
         "line",
         comma=delimiter != ",",
-        notes=(ONE_COLUMN,) if len(columns) == 1 else (),
+        notes=_notes(names[: len(columns)], options.header),
     )
+
+
+def _notes(names: Sequence[str], header: bool | None) -> tuple[str, ...]:
+    numbers = [name for name in names if _is_number(name)]
+    if header is None and numbers:
+        return (
+            f"the first row is taken for names, {listed(numbers, 2)} among them: --header says "
+            "that it is one, --no-header that it has values",
+        )
+    return (ONE_COLUMN,) if len(names) == 1 else ()
 
 
 def _plain_suffix(path: Path) -> str:
@@ -122,6 +136,12 @@ def _decoded(content: bytes, path: Path, encoding: str) -> str:
     return text
 
 
+def _declared(text: str) -> tuple[str, str | None]:
+    """Excel's first line `sep=;` blank, so that lines keep their numbers, and what it says."""
+    found = _SEPARATOR_LINE.match(text)
+    return (text[found.end() :], found[1]) if found else (text, None)
+
+
 def _delimiter(text: str) -> str:
     """The one that cuts the first records most alike; a comma where none is in the header."""
     best, most = ",", (0.0, 0)
@@ -161,26 +181,26 @@ def _records(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], li
     return records, lines
 
 
-def _header(first: list[str], path: Path, header: bool | None) -> list[str]:
+def _header(first: list[str], place: str, header: bool | None) -> list[str]:
     if header is False:
         return [f"column_{number}" for number in range(1, len(first) + 1)]
     names = [name.strip() for name in first]
     if header is None and all(map(_is_number, names)):
         raise DataError(
-            f"{path}: the first row ({', '.join(names[:3])}, ...) has numbers and no names: add a "
+            f"{place}: the first row ({', '.join(names[:3])}, ...) has numbers and no names: add a "
             "header, or say that there is none (--no-header)"
         )
     for number, name in enumerate(names, 1):
         # R writes row names under an empty first name, and some tools end lines with a comma.
         if not name and 1 < number < len(names):
-            raise DataError(f"{path}, line 1: column {number} has no name: give it one")
+            raise DataError(f"{place}: column {number} has no name: give it one")
         if name in names[: number - 1]:
             raise DataError(
-                f"{path}, line 1: columns {names.index(name) + 1} and {number} are both called "
+                f"{place}: columns {names.index(name) + 1} and {number} are both called "
                 f"{quoted(name)}: rename one of them"
             )
     if not any(names):
-        raise DataError(f"{path}, line 1 has no column names: give each column one")
+        raise DataError(f"{place} has no column names: give each column one")
     return names
 
 
@@ -207,18 +227,23 @@ def _check_widths(
             f"{start}{there} and nothing stands under {quoted(names[count])}: "
             "fill the row up with empty cells"
         )
+    if width == 1 and row == 0:
+        raise DataError(
+            f"{start}above it stands one alone, {quoted(names[0])}: if that is a title and no "
+            "header, take its line out"
+        )
     raise DataError(
         f"{start}{there}, the last of them {quoted(names[-1])}: put quotes "
         "around cells that hold the separator, or take the extra cells out"
     )
 
 
-def _without_trailing(columns: list[list[str]], names: list[str], path: Path) -> list[list[str]]:
+def _without_trailing(columns: list[list[str]], names: list[str], top: str) -> list[list[str]]:
     """Without the last column where it is only the separator at the end of every line."""
     if names[-1] or len(names) == 1:
         return columns
     if any(cell.strip() for cell in columns[-1]):
-        raise DataError(f"{path}, line 1: column {len(names)} has no name: give it one")
+        raise DataError(f"{top}: column {len(names)} has no name: give it one")
     return columns[:-1]
 
 
