@@ -11,6 +11,8 @@ Names are imported on first use, so that `wakesleep --help` answers without load
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from wakesleep.processes.threads import never_one_thread
+
 if TYPE_CHECKING:
     from wakesleep.architecture import build as build
     from wakesleep.architecture import describe as describe
@@ -76,6 +78,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.2.0"
 __all__ = sorted(_HOME_OF)
+
+# Before JAX computes anything: a model is the same, bit for bit, on one core and from every door.
+never_one_thread()
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,8 @@ import os
 from collections.abc import MutableMapping
 
 LEAST = 2
+VARIABLE = "PJRT_NPROC"
+"""Read by XLA when it starts, which is when JAX first computes something."""
 
 
 def own_cores() -> list[int]:
@@ -20,4 +22,11 @@ def own_cores() -> list[int]:
 
 def enough_threads(environment: MutableMapping[str, str] = os.environ) -> None:
     """A thread for each core of this process, and at least two."""
-    environment["PJRT_NPROC"] = str(max(LEAST, len(own_cores())))
+    environment[VARIABLE] = str(max(LEAST, len(own_cores())))
+
+
+def never_one_thread(environment: MutableMapping[str, str] = os.environ) -> None:
+    """The same for who imports the package, whose own number stays if it is two or more."""
+    given = environment.get(VARIABLE, "")
+    if not given.isdecimal() or int(given) < LEAST:
+        enough_threads(environment)
