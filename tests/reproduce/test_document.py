@@ -28,12 +28,12 @@ def with_result(store, row, nll):
 
 @pytest.mark.parametrize("above", [True, False])
 def test_a_row_above_the_papers_number_has_its_curve_and_what_comes_next(store, tmp_path, above):
-    row = store.experiment("eonade").row("dna: EoNADE")
+    row = store.experiment("eonade").row("adult: EoNADE")
     assert row.next
     with_result(store, row, row.paper_nll + (1.0 if above else -1.0))
     write_document(store, tmp_path / "docs")
     text = (tmp_path / "docs" / "results.md").read_text()
-    assert (f"- dna: EoNADE: {row.next}" in text.splitlines()) is above
+    assert (f"- adult: EoNADE: {row.next}" in text.splitlines()) is above
     assert ("(figures/eonade-missed.png)" in text) is above
     assert (tmp_path / "docs" / "figures" / "eonade-missed.png").exists() is above
 
