@@ -53,6 +53,17 @@ def test_evaluate_prints_a_table_or_json_and_keeps_the_numbers(trained, capsys, 
     assert len(out.read_text().splitlines()) == 301
 
 
+def test_evaluate_by_combinations_says_so(trained, capsys):
+    words = ["evaluate", str(trained), "--samples", "40", "--method", "combined", "--json"]
+    assert main(words) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["method"] == "combined"
+    assert printed["samples_per_example"] == 40
+    assert printed["defensive"] == 0
+    assert main([*words, "--tolerance", "0.1"]) == 2
+    assert "leave out the tolerance" in capsys.readouterr().err
+
+
 def test_bootstrap_writes_numbers_and_the_paper_s_figures(trained, capsys):
     words = ["bootstrap", str(trained), "--primary", "50", "--replicates", "5", "--points", "3"]
     assert main([*words, "--json"]) == 0

@@ -29,7 +29,7 @@ from wakesleep.models import HelmholtzMachine, LatentModel
 
 FEWEST_GROUPS = 8
 LARGEST_GROUP = 64
-"""Above which two layers' pairs cost more than drawing their samples does."""
+"""A sample's pairs with the others of its group cost what a layer of so many units costs."""
 
 Place = Int[Array, "2"]
 Drawn = tuple[npt.NDArray[Any], npt.NDArray[Any] | None]

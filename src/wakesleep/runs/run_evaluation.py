@@ -75,7 +75,7 @@ class RunEvaluation:
             "split": self.split,
             "samples": self.samples,
             "tolerance": self.tolerance,
-            "defensive": self.defensive,
+            "defensive": self.defensive if self.method == "importance" else 0.0,
             "seed": self.seed,
             **score.to_dict(),
         }
