@@ -1,6 +1,6 @@
 """What the site's build adds to the pages: the reference, and links that leave docs/."""
 
-import importlib.util
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -82,11 +82,8 @@ def _outside(match: re.Match[str], here: Path, page: Any) -> str:
 
 def _public_names() -> dict[str, tuple[str, ...]]:
     """As the package's own table has them; its import loads nothing heavy."""
-    path = ROOT / "src" / "wakesleep" / "__init__.py"
-    spec = importlib.util.spec_from_file_location("wakesleep", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules.get("wakesleep") or importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    names: dict[str, tuple[str, ...]] = module._HOMES
+    source = str(ROOT / "src")
+    if source not in sys.path:
+        sys.path.insert(0, source)
+    names: dict[str, tuple[str, ...]] = importlib.import_module("wakesleep")._HOMES
     return names
