@@ -164,10 +164,9 @@ def _evaluator(model: LatentModel, x: Any, options: _Options) -> Evaluator:
             )
         if method == "exact":
             return Enumeration.of(model)
-        if method == "combined":
-            assert key is not None
-            return ImportanceSampling.combined(model, x, samples, key)
     assert key is not None
+    if method == "combined" and isinstance(model, HelmholtzMachine):
+        return ImportanceSampling.combined(model, x, samples, key)
     sampling = ImportanceSampling.of(model, x, samples, key, defensive)
     if tolerance is not None and sampling.tiling.blocks > 1:
         return AdaptiveSampling(sampling, float(tolerance), masked)
