@@ -17,7 +17,8 @@ class Embed:
 
     A number is standardised, levels are 0 and 1; a missing number has its mean, and missing levels
     have their probabilities. Then come posterior means: h1_3 is the third unit of the layer next to
-    the data. Of a mixture, component_2 is the probability that the row is its second component's.
+    the data. Of a mixture, component_2 is the probability that the row is its second component's,
+    among the components in which columns are independent given the latents.
 
     Example: wakesleep embed runs/latent new.csv --out features.csv
     """

@@ -1,6 +1,6 @@
 """Features of rows: what a model expects of every column and every latent, given a row's cells."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from wakesleep.errors import UsageError
 from wakesleep.inference.imputation import ENOUGH, impute
 from wakesleep.inference.imputed_table import impute_encoded
 from wakesleep.inference.posterior import embedding_names, infer_rows
-from wakesleep.models import BitModel, TableModel
+from wakesleep.models import BitModel, Mixture, TableModel
 from wakesleep.schema import Encoded, Schema, expected_columns, expected_names
 
 Floats = npt.NDArray[np.float64]
@@ -45,16 +45,49 @@ def row_features(
         which: one of `FEATURES`.
     """
     check_features(model, which)
-    latents = embedding_names(model)
+    latents = explaining(model)
     parts = [] if which == LATENTS else [_columns(model, rows, samples, key, table)]
-    if latents:
-        parts.append(infer_rows(model, rows, samples, key).means)
+    if latents.names:
+        parts.append(infer_rows(latents.model, rows, samples, key).means)
     return np.concatenate(parts, axis=1)
+
+
+class Latents(NamedTuple):
+    """Latents that are features.
+
+    Attributes:
+        model: whose latents they are.
+        names: of them.
+    """
+
+    model: BitModel
+    names: list[str]
+
+
+def explaining(model: BitModel) -> Latents:
+    """The latents that say what rows have in common: all of a machine, some of a mixture.
+
+    Of a mixture they are those of the components in which columns are independent given the
+    latents, and which of these components a row is from. An autoregressive component explains rows
+    by itself, and its latents and its share would be noise among the features. If all components
+    are such, they are all there is.
+    """
+    names = embedding_names(model)
+    if not isinstance(model, Mixture):
+        return Latents(model, names)
+    kept = [c for c, each in enumerate(model.components) if each.p[0].factorial]
+    if not kept or len(kept) == len(model.components):
+        return Latents(model, names)
+    units = [f"c{c + 1}_{name}" for c in kept for name in embedding_names(model.components[c])]
+    if len(kept) == 1:
+        return Latents(model.components[kept[0]], units)
+    chosen = Mixture([model.components[c] for c in kept], model.log_weights[np.array(kept)])
+    return Latents(chosen, [*(f"component_{c + 1}" for c in kept), *units])
 
 
 def check_features(model: BitModel, which: str) -> None:
     """Refuse to give the latents alone of a model that has none."""
-    if which == LATENTS and not embedding_names(model):
+    if which == LATENTS and not explaining(model).names:
         raise UsageError(
             "a model without latents has no features but its columns: ask for all features, or "
             "train a model with latents, such as 'nade/sbn 10'"
@@ -70,7 +103,7 @@ def feature_names(
     """
     columns = [f"x{i}" for i in range(model.features)] if schema is None else expected_names(schema)
     names: dict[str, None] = {}
-    for name in [*([] if which == LATENTS else columns), *embedding_names(model)]:
+    for name in [*([] if which == LATENTS else columns), *explaining(model).names]:
         free, number = name, 1
         while free in names:
             number += 1

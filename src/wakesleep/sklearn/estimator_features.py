@@ -32,8 +32,8 @@ class FeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         feature, and levels are a feature each, 1 or 0 (one for two levels). Of a missing cell it
         is the mean of the number, or the probability of each level. Posterior means of the latents
         follow, the layer next to the data first, an RBM's hidden units last; of a mixture its
-        components' probabilities, and then the latents of each. With `features="latents"` these
-        are all.
+        components' probabilities, and then the latents of each, but of no autoregressive component
+        if there are others. With `features="latents"` these are all.
         """
         check_is_fitted(self)
         x = read_x(self, X, self.binarize, reset=False)
