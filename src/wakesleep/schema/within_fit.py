@@ -281,8 +281,9 @@ def _maximised(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
     counts = shares.sum(axis=0)
     weights = counts + 1
     means = (shares.T @ z) / np.maximum(counts, 1e-9)[:, None]
-    apart = z[:, None] - means
-    scatter = np.einsum("nc,nci,ncj->cij", shares, apart, apart, optimize=True)
+    # Matrix products, component by component: all at once they would be slow sums.
+    apart = [z - mean for mean in means]
+    scatter = np.stack([(each.T * own) @ each for each, own in zip(apart, shares.T, strict=True)])
     common, columns = scatter.sum(axis=0) / len(z), z.shape[1]
     covariances = (scatter + columns * common) / (counts + columns)[:, None, None]
     factors = np.linalg.cholesky(covariances + FLOOR * np.eye(columns))
@@ -291,8 +292,7 @@ def _maximised(z: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _log_densities(z: Floats, means: Floats, factors: Floats) -> Floats:
     """Of each row by each component, `[N, C]`."""
-    apart = np.swapaxes(z[:, None] - means, 0, 1)
-    whitened = np.linalg.solve(factors, np.swapaxes(apart, 1, 2))
     log_scale = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-    quadratic = (whitened**2).sum(axis=1).T
+    pairs = zip(means, np.linalg.inv(factors), strict=True)
+    quadratic = np.stack([np.square((z - m) @ F.T).sum(axis=1) for m, F in pairs], axis=1)
     return np.asarray(-0.5 * (quadratic + z.shape[1] * np.log(2 * np.pi)) - log_scale)
