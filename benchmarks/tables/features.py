@@ -12,15 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.tables.encoding import Encoding
 from benchmarks.tables.job import Job
-from benchmarks.tables.ours import LATENTS as LATENT_MODEL
 from benchmarks.tables.ours import fit_job
 from benchmarks.tables.record import Values
 from benchmarks.tables.sources import MIXED
-from benchmarks.tables.summary import AUTOMATIC, OURS
+from benchmarks.tables.summary import NAMED, OURS
 from wakesleep.inference.features import LATENTS
 from wakesleep.inference.posterior import embedding_names
 
-METHODS = (OURS, AUTOMATIC, "one-hot columns", "PCA")
+METHODS = (OURS, NAMED, "one-hot columns", "PCA")
 TABLES = (*MIXED, "breast_cancer")
 EXPLAINED = 0.95
 """Of the variance, by as many principal components as that takes."""
@@ -31,8 +30,8 @@ def measure(job: Job) -> Values:
     inputs = split.without(job.target)
     known = inputs.known
     labels = [part[job.target].astype(str).to_numpy() for part in (split.known, split.test)]
-    if job.method in (OURS, AUTOMATIC):
-        named = LATENT_MODEL if job.method == OURS else ""
+    if job.method in (OURS, NAMED):
+        named = "" if job.method == OURS else NAMED
         ours = fit_job(job, inputs.train, inputs.valid, named=named)
         parts = known, inputs.test
         both = [ours.features(part) for part in parts]

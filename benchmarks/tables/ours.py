@@ -27,8 +27,8 @@ from wakesleep.training.automatic import MINUTES, automatic_candidates
 
 SAMPLES = 200
 """Latents drawn for each row that is scored."""
-LATENTS, UPDATES, DECAY = "sbn/sbn 10", 1500, 0.02
-"""The model for features, and how it is trained."""
+UPDATES, DECAY = 1500, 0.02
+"""How the model that is named for features is trained."""
 EONADE, MASKS, EONADE_RATE = "eonade(hidden=200)", 4, 0.003
 """The model that predicts any columns from any others, with how many masks a row and which rate."""
 
@@ -95,7 +95,7 @@ class Training:
     Attributes:
         minutes: the budget.
         seed: of everything random.
-        named: a model to train in place of what is chosen: `LATENTS`, for features, or `EONADE`.
+        named: a model to train in place of what is chosen, such as `EONADE`.
         atoms: whether a number that many rows share has a probability of its own.
     """
 

@@ -40,10 +40,11 @@ WHAT = {
     "training rows are outliers.",
     "features": "The model never sees the class; a logistic regression sees what `transform` "
     "gives, which is what the model expects of each column and each latent, or one-hot columns, "
-    "or as many of their principal components as hold 95% of the variance. Ours is `sbn/sbn 10`, "
-    "whose columns are independent given its latents, 1,500 updates, as docs/automatic.md advises; "
-    "its size was chosen on splits that are not among these. Beside it is what the posterior means "
-    "of the latents give without the columns, and the automatic default, where it was measured.",
+    "or as many of their principal components as hold 95% of the variance. Which latents of a "
+    "mixture are features was chosen on the first three of these splits (docs/automatic.md). "
+    "Beside ours are `sbn/sbn 10`, whose columns are independent given its latents, by 1,500 "
+    "updates (its size was chosen on splits that are not among these), and what the posterior "
+    "means of the latents give without the columns.",
     "synthetic": "`two-sample`: 1 - (2 max(AUC, 1/2) - 1) for the cross-validated AUC of boosted "
     "trees that tell drawn rows from held-out real ones; 1 is indistinguishable. `learned`: AUC "
     "on real test rows of boosted trees trained on drawn rows. `real rows` is what real training "
