@@ -72,6 +72,13 @@ def test_tables_compare_in_their_own_units(folder, capsys):
     nll = {row["run"]: row["nll"] for row in result["runs"]}
     gain = abs(nll["run"] - nll["coarse"])
     assert difference["gain"] == pytest.approx(gain, abs=1e-6)
+    known = json.loads((folder / "coarse" / "evaluation.json").read_text())
+    far = abs(known["mean"] - known["independent_columns"])
+    said = f"coarse: independent columns give {known['independent_columns']:.3f}"
+    (sentence,) = [one for one in result["beside"] if one.startswith(said)]
+    assert f"this model is {far:.3f} nats" in sentence
+    assert "bits per column" in sentence
+    assert len(result["beside"]) == 4
     for other, said in (
         ("elsewhere", "evaluated on other rows"),
         ("level", "'colour' are a level"),

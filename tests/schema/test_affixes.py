@@ -23,6 +23,8 @@ SPELLINGS = [
     (["US$5", "US$12", "US$-3"], [5, 12, -3]),
     (["5 €", "1'200 €", "80 €"], [5, 1200, 80]),
     (["$5", "6", "$7"], [5, 6, 7]),
+    (["\N{MINUS SIGN}2", "3.5", "\N{MINUS SIGN}1.25"], [-2, 3.5, -1.25]),
+    (["(4,237.14)", "12.00", "$(22)", "($80.10)"], [-4237.14, 12, -22, -80.1]),
 ]
 
 NAMES = [
@@ -35,6 +37,9 @@ NAMES = [
     ["1,23", "4,567", "8,9"],
     ["3-4", "5-6", "7-8"],
     ["$5", "six", "$7"],
+    ["(1)", "(2)", "(3)"],
+    ["-(1)", "(2)", "3"],
+    ["Q(1)", "(2)", "3"],
 ]
 
 
@@ -63,7 +68,7 @@ def test_names_with_digits_stay_names(texts: list) -> None:
     assert column.kind == "categorical"
 
 
-@pytest.mark.parametrize(("texts", "numbers"), SPELLINGS[:4])
+@pytest.mark.parametrize(("texts", "numbers"), [*SPELLINGS[:4], *SPELLINGS[-2:]])
 def test_samples_are_written_in_the_same_way(texts: list, numbers: list) -> None:
     schema = infer_schema({"x": texts * 5})
     drawn = schema.decode(schema.encode({"x": texts * 5}).bits, 0)
@@ -73,6 +78,9 @@ def test_samples_are_written_in_the_same_way(texts: list, numbers: list) -> None
         first = next(iter(to_native(drawn, like=like)["x"]))
         assert isinstance(first, str)
         assert only(schema).affixes.strip(first) != first or "," not in texts[0]
+        below = only(schema).affixes.negative[0]
+        starts = [one.startswith(below) for one in to_native(drawn, like=like)["x"]]
+        assert starts == [one < 0 for one in numbers] * 5
 
 
 def test_a_file_has_the_signs_and_is_read_again(tmp_path) -> None:
@@ -106,7 +114,19 @@ def test_signs_are_stored_with_the_schema_and_checked() -> None:
     schema = infer_schema({"x": ["$1,000", "$2,000", "$35"] * 4})
     values = json.loads(json.dumps(schema.to_dict()))
     assert only(Schema.from_dict(values)).affixes == Affixes("$", "", ",")
-    for wrong in ({}, {"before": 3, "after": "", "thousands": ""}, {"before": "1"}, None):
+    assert "negative" not in values["columns"][0]["affixes"]
+    below = infer_schema({"x": ["(5)", "7", "9"] * 4})
+    again = Schema.from_dict(json.loads(json.dumps(below.to_dict())))
+    assert only(again).affixes == Affixes(negative="()")
+    usual = {"before": "", "after": "", "thousands": ""}
+    for wrong in (
+        {**usual, "negative": "minus"},
+        {**usual, "more": ""},
+        {},
+        {"before": 3, "after": "", "thousands": ""},
+        {"before": "1"},
+        None,
+    ):
         values["columns"][0]["affixes"] = wrong
         with pytest.raises(DataError, match="affixes"):
             Schema.from_dict(values)
@@ -123,10 +143,12 @@ def test_times_of_day_are_no_numbers_with_a_unit() -> None:
         st.sampled_from(["", "$", "€ "]),
         st.sampled_from(["", "%", " kg"]),
         st.sampled_from(["", ",", " "]),
+        st.sampled_from(["-", "\N{MINUS SIGN}", "()"]),
     ),
     st.lists(st.integers(-(10**9), 10**9), min_size=1),
 )
 def test_what_is_put_is_stripped(affixes: Affixes, numbers: list[int]) -> None:
+    numbers = [*numbers, 7]
     texts = [affixes.put(str(one)) for one in numbers]
     assert [affixes.strip(text) for text in texts] == [str(one) for one in numbers]
     found = find_affixes(texts, comma=False)

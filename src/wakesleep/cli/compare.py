@@ -34,7 +34,13 @@ class Compare:
         """Print, and draw if asked."""
         from wakesleep.cli.progress_bars import working
         from wakesleep.pictures import check_format
-        from wakesleep.report.comparison import caution, comparison_rows, differences, view_runs
+        from wakesleep.report.comparison import (
+            caution,
+            comparison_rows,
+            differences,
+            view_runs,
+            yardsticks,
+        )
         from wakesleep.report.curves import save_curves
 
         if self.out:
@@ -45,19 +51,21 @@ class Compare:
             if self.out:
                 save_curves(self.out, runs)
         rows, gains, warning = comparison_rows(runs), differences(runs), caution(runs)
+        beside = yardsticks(runs)
         if self.json:
             pairs = [asdict(gain) for gain in gains]
-            print(json.dumps({"runs": rows, "differences": pairs, "caution": warning}))
+            found = {"runs": rows, "differences": pairs, "caution": warning, "beside": beside}
+            print(json.dumps(found))
             return 0
-        print_comparison(rows, gains, warning)
+        print_comparison(rows, gains)
+        for sentence in (*beside, *([warning] if warning else [])):
+            print(sentence)
         if self.out:
             print(f"wrote the curves of {len(rows)} runs to {self.out}")
         return 0
 
 
-def print_comparison(
-    rows: Sequence[dict[str, Any]], gains: Sequence["Difference"], warning: str | None
-) -> None:
+def print_comparison(rows: Sequence[dict[str, Any]], gains: Sequence["Difference"]) -> None:
     """The numbers for a person."""
     from rich.console import Console
     from rich.table import Table
@@ -76,5 +84,3 @@ def print_comparison(
         doubt = "" if gain.certain else ": no difference can be told"
         amount = f"{gain.gain:.2f} ± {gain.confidence:.2f} nats"
         print(f"{gain.better} is {amount} better than {gain.worse}{doubt}")
-    if warning:
-        print(warning)

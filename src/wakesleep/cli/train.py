@@ -180,7 +180,7 @@ class Train:
         if chosen is None:
             return self._interrupted(path)
         record = {"run": str(path), "finished": True, "model": chosen.best.model}
-        self._say({**record, "valid_ll": chosen.valid_ll}, f"trained {path}")
+        self._say_trained(record, path, chosen.valid_ll)
         return 0
 
     def _show(self, data: "Dataset") -> None:
@@ -206,11 +206,7 @@ class Train:
         elif not result.snapshot.finished:
             return self._interrupted(path)
         else:
-            best = result.snapshot.best.valid_ll
-            score = "" if best is None else f", validation LL {best:.3f} nats"
-            self._say({**done, "valid_ll": best}, f"trained {path}{score}")
-            if best is not None and not (self.quiet or self.json):
-                train_notes.tell_gains(path, best)
+            self._say_trained(done, path, result.snapshot.best.valid_ll)
         return 0
 
     def _choose_rate(self, path: Path, options: "RunOptions") -> int:
@@ -231,6 +227,13 @@ class Train:
         others = train_notes.score_words(scores)
         self._say(record, f"trained {path}, learning rate {rate:g} (validation LL {others})")
         return 0
+
+    def _say_trained(self, record: dict[str, object], path: Path, valid_ll: float | None) -> None:
+        """That it is done, how good it is, and how far that is from what is simpler."""
+        score = "" if valid_ll is None else f", validation LL {valid_ll:.3f} nats"
+        self._say({**record, "valid_ll": valid_ll}, f"trained {path}{score}")
+        if valid_ll is not None and not (self.quiet or self.json):
+            train_notes.tell_gains(path, valid_ll)
 
     def _interrupted(self, path: Path) -> int:
         """Say how to go on; the exit code of a command that was interrupted."""

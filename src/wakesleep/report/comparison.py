@@ -15,6 +15,7 @@ from wakesleep.report.rendering import write_page
 from wakesleep.report.run_figures import comparison_figures
 from wakesleep.report.run_view import RunView, view_run
 from wakesleep.report.svg import colour
+from wakesleep.runs.yardstick_words import gain_sentences
 from wakesleep.schema import unit_difference
 
 
@@ -64,6 +65,7 @@ def write_comparison(
         figures=comparison_figures(views),
         caution=caution(views),
         differences=differences(views),
+        beside=yardsticks(views),
     )
     progress(steps, steps)
     return path
@@ -136,6 +138,19 @@ def _same_examples(a: RunView, b: RunView) -> bool:
     if a.run.schema is not None and b.run.schema is not None and rows.raw_sha256:
         same = rows.raw_sha256 == others.raw_sha256
     return rows.rows > 1 and same
+
+
+def yardsticks(runs: Sequence[RunView]) -> list[str]:
+    """What each run of a table is better than, and which runs were not evaluated yet."""
+    found = []
+    for run in runs:
+        known = run.evaluation
+        if known is None:
+            found.append(f"{run.name} has no NLL yet: wakesleep evaluate {run.run.path}")
+        elif "columns" in known:
+            gains = gain_sentences(known["mean"], known, known["columns"])
+            found += [f"{run.name}: {sentence}" for sentence in gains]
+    return found
 
 
 def comparison_rows(runs: Sequence[RunView]) -> list[dict[str, Any]]:

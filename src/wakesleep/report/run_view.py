@@ -19,6 +19,7 @@ from wakesleep.runs.data_record import DataRecord
 from wakesleep.runs.diagnostics import Diagnostics, diagnostics_of
 from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run, load_run
+from wakesleep.runs.selection import ChoiceFolder
 
 Evaluation = Mapping[str, Any]
 Record = Mapping[str, Any]
@@ -96,7 +97,12 @@ class RunView:
 
     @property
     def best_valid_ll(self) -> float | None:
-        """The best validation log-likelihood, of raw or averaged weights."""
+        """The best validation log-likelihood, of raw or averaged weights; a mixture's own."""
+        if self.config.model.startswith(MIXTURE):
+            # The records of one that was chosen are its best component's.
+            chosen = ChoiceFolder(self.run.path).read_choice().get("valid_ll")
+            if isinstance(chosen, int | float):
+                return chosen
         scores = [record[n] for record in self.records for n in ("valid_ll", "valid_ll_average")]
         return max((score for score in scores if score is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""Numbers that are written with signs around or between their digits: $1,200.50, 35%, 12 kg."""
+"""Numbers written with signs around or between their digits: $1,200.50, 35%, 12 kg, (80)."""
 
 import re
 from collections import Counter
@@ -15,6 +15,9 @@ _SHAPE = re.compile(
 )
 """Before the digits only money: letters there make a name, such as room 12 or Q3."""
 _DIGITS = re.compile(r"(-?)(\d+)(.*)", re.DOTALL)
+_IN_PARENTHESES = re.compile(r"([^\d()]*)\(([^()]*\d[^()]*)\)")
+_MINUS = "\N{MINUS SIGN}"
+_NEGATIVES = ("-", _MINUS, "()")
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,13 @@ class Affixes:
         before: a currency's sign; a minus stands before it.
         after: a unit, or a per cent sign.
         thousands: what parts groups of three digits.
+        negative: what tells a number below zero: a hyphen, typesetters' minus, or parentheses.
     """
 
     before: str = ""
     after: str = ""
     thousands: str = ""
+    negative: str = "-"
 
     @property
     def is_plain(self) -> bool:
@@ -38,7 +43,7 @@ class Affixes:
 
     def strip(self, text: str) -> str:
         """The digits of a number that is written so, or without the signs; any other text as is."""
-        sign, rest = "", text
+        sign, rest = "", _with_hyphen(text)
         if rest[:1] in ("-", "+"):
             sign, rest = rest[0], rest[1:].lstrip()
         rest = rest.removeprefix(self.before.strip()).lstrip()
@@ -59,32 +64,46 @@ class Affixes:
 
         >>> Affixes("$", "", ",").put("-1234.50"), Affixes(after=" kg").put("3")
         ('-$1,234.50', '3 kg')
+        >>> Affixes("$", negative="()").put("-80")
+        '($80)'
         """
         found = _DIGITS.fullmatch(number)
         if found is None or self.is_plain:
             return number
         sign, whole, rest = found.groups()
         grouped = f"{int(whole):,}".replace(",", self.thousands) if self.thousands else whole
-        return f"{sign}{self.before}{grouped}{rest}{self.after}"
+        unsigned = f"{self.before}{grouped}{rest}{self.after}"
+        if not sign:
+            return unsigned
+        return f"({unsigned})" if self.negative == "()" else f"{self.negative}{unsigned}"
 
     def to_dict(self) -> dict[str, str]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values; the usual minus goes without saying."""
+        values = asdict(self)
+        return values if self.negative != "-" else {k: values[k] for k in _ALWAYS}
 
     @classmethod
     def from_dict(cls, values: Any) -> "Affixes":
         """What `to_dict` gave; a `ValueError` for anything else."""
-        names = ("before", "after", "thousands")
-        if not isinstance(values, dict) or set(values) != set(names):
+        if not isinstance(values, dict) or set(values) - {"negative"} != set(_ALWAYS):
             raise ValueError
         if not all(isinstance(one, str) and not re.search(r"\d", one) for one in values.values()):
             raise ValueError
         if values["thousands"] not in ("", *_SEPARATORS):
             raise ValueError
+        if values.get("negative", "-") not in _NEGATIVES:
+            raise ValueError
         return cls(**values)
 
 
 PLAIN = Affixes()
+_ALWAYS = ("before", "after", "thousands")
+
+
+def _with_hyphen(text: str) -> str:
+    """A number below zero with a hyphen in front, however that was told."""
+    text = text.replace(_MINUS, "-")
+    return _IN_PARENTHESES.sub(r"-\1\2", text) if _IN_PARENTHESES.fullmatch(text) else text
 
 
 def find_affixes(texts: Sequence[str], comma: bool) -> Affixes:
@@ -94,14 +113,21 @@ def find_affixes(texts: Sequence[str], comma: bool) -> Affixes:
         texts: cells.
         comma: whether a comma parts decimals, so that it does not part thousands.
     """
+    parentheses = sum(_IN_PARENTHESES.fullmatch(text) is not None for text in texts)
+    if parentheses == len(texts):
+        return PLAIN  # not one of them is above zero: these are names in parentheses
+    minus = _MINUS if any(_MINUS in text for text in texts) else "-"
     found = []
     for text in texts:
-        match = _SHAPE.fullmatch(text)
+        match = _SHAPE.fullmatch(_with_hyphen(text))
         if match is None:
             return PLAIN
         found.append(match)
     signs = [(match["before"] or "", match["after"] or "") for match in found]
-    before, after = Counter(signs).most_common(1)[0][0] if signs else ("", "")
+    # Where some are money all are; a word behind a few of them (2, 4, 5more) is no unit.
+    money = [each for each in signs if each[0]]
+    before, after = Counter(money or signs).most_common(1)[0][0] if signs else ("", "")
     decimal = "," if comma else "."
     marks = Counter(re.sub(rf"[\d{decimal}]", "", "".join(match["number"] for match in found)))
-    return Affixes(before, after, marks.most_common(1)[0][0] if marks else "")
+    thousands = marks.most_common(1)[0][0] if marks else ""
+    return Affixes(before, after, thousands, "()" if parentheses else minus)

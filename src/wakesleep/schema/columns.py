@@ -74,7 +74,7 @@ def nothing_within(rows: int) -> Floats:
 def convert_levels(levels: tuple[str, ...], storage: Storage) -> npt.NDArray[Any]:
     """Levels by name as values of a column's own type."""
     if storage == "whole":
-        return np.array([int(float(level.replace(",", "."))) for level in levels], np.int64)
+        return np.array([_whole(level) for level in levels], np.int64)
     if storage == "real":
         return np.array([float(level.replace(",", ".")) for level in levels], np.float64)
     if storage == "boolean":
@@ -82,6 +82,13 @@ def convert_levels(levels: tuple[str, ...], storage: Storage) -> npt.NDArray[Any
     if storage in ("date", "datetime"):
         return np.array(levels, "datetime64[D]" if storage == "date" else "datetime64[us]")
     return object_array(levels)
+
+
+def _whole(level: str) -> int:
+    try:
+        return int(level)
+    except ValueError:
+        return int(float(level.replace(",", ".")))
 
 
 @dataclass(frozen=True)

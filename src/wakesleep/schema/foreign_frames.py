@@ -102,7 +102,11 @@ def _series_cells(series: Any, markers: frozenset[str]) -> Cells:
         return _moment_cells(series)
     if dtype in (nw.String, nw.Object, nw.Time):
         return object_cells(name, series.to_list(), markers)
-    problem = f"its type, {dtype}, is none of text, numbers, dates and levels"
+    native = nw.to_native(series)
+    if hasattr(native, "sparse"):
+        return _series_cells(nw.from_native(native.sparse.to_dense(), series_only=True), markers)
+    shown = native.dtype if dtype == nw.Unknown else dtype
+    problem = f"its type, {shown}, is none of text, numbers, dates and levels"
     return _unknown(name, series.to_list(), _null(series), problem)
 
 

@@ -29,7 +29,9 @@ from wakesleep.schema.schema_options import SchemaOptions
 from wakesleep.schema.shared_values import SharedValues
 from wakesleep.schema.subject import (
     Subject,
+    are_digits,
     constant,
+    is_beyond_floats,
     left_out,
     level_column,
     not_numeric,
@@ -196,6 +198,9 @@ def _of_many_values(subject: Subject) -> Column:
             return left_out(
                 subject, "identifier", _way_back(subject, "a running number", "numeric")
             )
+        if is_beyond_floats(subject):
+            what = "whole numbers of more digits than a number column keeps apart"
+            return left_out(subject, "identifier", _way_back(subject, what, "categorical"))
         return numeric_column(subject)
     if subject.moments is not None:
         return date_column(subject)
@@ -222,15 +227,10 @@ def _way_back(subject: Subject, what: str, kind: str) -> str:
 def _is_running(subject: Subject) -> bool:
     """Whole numbers, each once, that fill at least half of their range or are called an id."""
     rows, values = subject.observed, subject.numbers.values
-    if len(values) < rows or not (subject.numbers.whole or _are_digits(subject)):
+    if len(values) < rows or not (subject.numbers.whole or are_digits(subject)):
         return False
     dense = rows >= RUNNING_ROWS and values.max() - values.min() < 2 * rows
     return bool(dense or (rows >= ALL_DISTINCT_ROWS and _ID_NAME.fullmatch(subject.name)))
-
-
-def _are_digits(subject: Subject) -> bool:
-    """Whether they are whole numbers of any length, beyond what a float can hold too."""
-    return subject.these.storage == "whole" or all(map(str.isdigit, subject.numbers.texts or [""]))
 
 
 def _all_match(subject: Subject, shape: re.Pattern[str]) -> bool:

@@ -95,6 +95,11 @@ class LevelColumn(Column):
             positions = {_truth(key): state for key, state in positions.items()}
             keys = [_truth(key) for key in keys]
         states = [positions.get(key, -1) for key in keys] or [-1] * len(these.values)
+        if self.storage == "whole":
+            # Digits beyond a float's tell levels apart too.
+            names = {level: state for state, level in enumerate(self.levels)}
+            texts = value_texts(these.storage, these.values)
+            states = [names.get(text, state) for text, state in zip(texts, states, strict=True)]
         return np.array(states, np.int64)
 
     def _report_unseen(self, these: Distinct, unseen: Codes, frame: Frame, note: Note) -> None:

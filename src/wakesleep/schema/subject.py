@@ -17,6 +17,7 @@ from wakesleep.schema.numbers import NumberColumn
 from wakesleep.schema.overrides import ColumnChoice, column_option
 from wakesleep.schema.schema_options import SchemaOptions
 from wakesleep.schema.values import (
+    EXACT,
     Distinct,
     Floats,
     Moments,
@@ -165,6 +166,17 @@ def words_among_numbers(subject: Subject) -> str:
     return f"numbers but for {listed(words)}: {markers_option(words)} would make it numeric"
 
 
+def is_beyond_floats(subject: Subject) -> bool:
+    """Whether they are whole numbers, some of more digits than a number column keeps apart."""
+    return are_digits(subject) and bool((np.abs(subject.numbers.values) >= EXACT).any())
+
+
+def are_digits(subject: Subject) -> bool:
+    """Whether they are whole numbers of any length, beyond what a float can hold too."""
+    texts = subject.numbers.texts or [""]
+    return subject.these.storage == "whole" or all(text.lstrip("-+").isdigit() for text in texts)
+
+
 def _levels_seen(subject: Subject) -> tuple[Storage, list[str]]:
     """The levels of the training rows in an order that is theirs, not the file's."""
     these, storage = subject.these, subject.these.storage
@@ -173,6 +185,7 @@ def _levels_seen(subject: Subject) -> tuple[Storage, list[str]]:
         return storage, texts  # np.unique has sorted them
     numbers = subject.numbers
     is_text = subject.cells.levels is not None or are_codes(these) or bool(numbers.wrong)
+    is_text = is_text or is_beyond_floats(subject)
     if is_text or not numbers.affixes.is_plain or len(set(numbers.values.tolist())) < len(texts):
         return "text", sorted(texts)
     order = np.argsort(numbers.values, kind="stable")
@@ -213,6 +226,12 @@ def numeric_column(subject: Subject) -> Column:
     if numbers.wrong:
         raise not_numeric(subject)
     if len(np.unique(numbers.values)) == 1:
+        if len(subject.these.values) > 1 and is_beyond_floats(subject):
+            raise UsageError(
+                f"{subject.choice.where}: the whole numbers of column {quoted(subject.name)} of "
+                f"{subject.frame.source} have too many digits for a number column to keep them "
+                f"apart: use {column_option(subject.name, 'categorical')}"
+            )
         return constant(subject)
     grid = Grid(numbers.decimals, numbers.whole)
     return NumberColumn(
@@ -260,7 +279,8 @@ def not_numeric(subject: Subject) -> DataError:
     position = subject.first(wrong)
     numbers = subject.observed - int(subject.these.counts[wrong].sum())
     others = f", but {numbers} of the column's {subject.observed} values are" if numbers else ""
-    where = f" ({subject.choice.where})" if subject.choice.where else ""
+    named = subject.choice.where and quoted(subject.name) not in subject.choice.where
+    where = f" ({subject.choice.where})" if named else ""
     text = subject.text(position)
     return DataError(
         f"{subject.place(position)}: {quoted(text)} is no number{others}{where}: correct it, leave "

@@ -21,7 +21,7 @@ from wakesleep.schema.parsing import (
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-_EXACT = 2.0**53
+EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Numbers:
     @property
     def whole(self) -> bool:
         """Whether they are whole numbers, and small enough to be exact."""
-        return self.decimals == 0 and bool((np.abs(self.values) < _EXACT).all())
+        return self.decimals == 0 and bool((np.abs(self.values) < EXACT).all())
 
 
 def as_numbers(these: Distinct, comma: bool, affixes: Affixes = PLAIN) -> Numbers:

@@ -47,6 +47,8 @@ CHOOSING_ROWS = (50, 1000)
 """The fewest rows that choose it, and how many are looked at."""
 ROWS_HELD_OUT = 500
 """Folds are held out until all of them together would have had so many rows."""
+LARGEST = 1e150
+"""Squares of larger numbers overflow: they stay uniform in their bins."""
 CLASSES = (1, 4, 12)
 SOME = 2
 """Latent classes and Gaussians, where it is only chosen how wide bins are."""
@@ -133,7 +135,7 @@ def fit_within(
     groups, bins = [group for group, _ in numbers], [each for _, each in numbers]
     values = encoded.within[:, groups]
     taught = _teaching(values)
-    if len(taught) < FEWEST_ROWS:
+    if len(taught) < FEWEST_ROWS or np.nanmax(np.abs(values)) > LARGEST:
         return None
     rows = _Numbers(tuple(groups), bins, encoded.codes[taught][:, groups], values[taught])
     powers = tuple(best_power(column) for column in rows.values.T)
