@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import wakesleep as ws
+from tests.cli.surveys import survey
 from tests.runs.runs import BARE, StopAfter, assert_same_arrays, assert_same_run
 from wakesleep.cli import main
 from wakesleep.errors import UsageError
@@ -95,6 +96,23 @@ def test_the_command_holds_rows_out_and_says_what_it_tried(tmp_path, capsys):
     assert "finished" in capsys.readouterr().err
     assert main([*words, "--quiet"]) == 2
     assert main([*words, "--quiet", "--overwrite"]) == 0
+
+
+def test_a_table_s_choice_ends_with_yardsticks(tmp_path, capsys):
+    survey(60).to_csv(tmp_path / "survey.csv", index=False)
+    run = str(tmp_path / "run")
+    assert main(["train", str(tmp_path / "survey.csv"), "--minutes", "0.02", "--out", run]) == 0
+    said = capsys.readouterr().err
+    chosen = json.loads((tmp_path / "run" / "choice.json").read_text())["valid_ll"]
+    assert f"trained {run}, validation LL {chosen:.3f} nats" in said
+    assert "in the table's units" in said
+    assert "a mixture of independent columns gives" in said
+    assert said.count("bits per column") == 2
+    # Another run beside it shows the choice's own score, and says what is not known yet.
+    assert main(["compare", run, run, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["valid_ll"] for row in found["runs"]] == [chosen] * 2
+    assert found["beside"] == [f"run has no NLL yet: wakesleep evaluate {run}"] * 2
 
 
 def test_candidates_that_differ_in_their_rows_are_told_apart():
