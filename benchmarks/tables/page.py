@@ -192,6 +192,8 @@ def cells(metric: str, found: dict[str, Any], methods: list[str]) -> list[str]:
             continue
         half = found[name].get("half_width")
         text = f"{found[name]['mean']:.3f}" + (f" ± {half:.3f}" if half is not None else "")
+        if "splits" in found[name]:
+            text += f" ({found[name]['splits']} splits)"
         texts.append(f"**{text}**" if name == best and name not in NO_RIVALS else text)
     return texts
 

@@ -46,23 +46,31 @@ def summary(rows: list[Row]) -> Row:
 
 
 def table_summary(rows: list[Row], methods: tuple[str, ...]) -> Row:
-    """Over the splits that all methods have which could be asked here."""
+    """Over the splits that all methods have which could be asked here.
+
+    A method that failed on some of them has its own, and is compared with nobody.
+    """
     asked = [name for name in methods if any(_is(row, name) for row in rows)]
     of = {name: {row["split"]: row for row in rows if _is(row, name)} for name in asked}
-    splits = sorted(set.intersection(*(set(found) for found in of.values()))) if of else []
+    failed = {row["method"] for row in rows if "not_asked" in row}
+    whole = [set(found) for name, found in of.items() if name not in failed]
+    splits = sorted(set.intersection(*whole)) if whole else []
     metrics: dict[str, dict[str, Any]] = {}
     for name in asked:
-        for metric in _metrics(of[name], splits):
-            values = [of[name][split]["values"].get(metric) for split in splits]
+        own = sorted(set(splits) & set(of[name]))
+        for metric in _metrics(of[name], own):
+            values = [of[name][split]["values"].get(metric) for split in own]
             seen = [value for value in values if value is not None]
-            metrics.setdefault(metric, {})[name] = interval(seen)
+            if seen:
+                found = interval(seen) | ({} if own == splits else {"splits": len(own)})
+                metrics.setdefault(metric, {})[name] = found
     return {
         "rows": rows[0]["rows"],
         "splits": splits,
         "seconds": {
             name: statistics.mean(row["seconds"] for row in of[name].values()) for name in asked
         },
-        "chosen": {name: _chosen(of[name], splits) for name in asked if _chosen(of[name], splits)},
+        "chosen": {name: words for name in asked if (words := _chosen(of[name], splits))},
         "not_asked": {row["method"]: row["not_asked"] for row in rows if "not_asked" in row},
         "metrics": metrics,
     }
@@ -85,7 +93,7 @@ def _chosen(found: dict[int, Row], splits: list[int]) -> list[str]:
     """In words, a text for each split."""
     texts = [
         ", ".join(f"{name} {values[name]}" for name in WORDS if name in values)
-        for values in (found[split]["values"] for split in splits)
+        for values in (found[split]["values"] for split in splits if split in found)
     ]
     return texts if any(texts) else []
 
@@ -106,6 +114,7 @@ def better(metric: str, a: float, b: float) -> bool:
 def best_rival(metric: str, found: Mapping[str, Any]) -> str | None:
     """The best method that is not ours, by the mean."""
     rivals = [name for name in found if name not in (OURS, *NO_RIVALS)]
+    rivals = [name for name in rivals if "splits" not in found[name]]
     if not rivals:
         return None
     sign = 1 if metric.startswith(LOWER_IS_BETTER) else -1
