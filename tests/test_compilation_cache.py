@@ -65,7 +65,6 @@ def test_a_cache_of_the_users_own_stays(tmp_path):
 
 
 def test_a_home_that_cannot_be_written_to_does_without(tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "jax", raising=False)
     (tmp_path / "file").write_text("")
     environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "file")
@@ -73,8 +72,20 @@ def test_a_home_that_cannot_be_written_to_does_without(tmp_path, monkeypatch):
     assert "JAX_COMPILATION_CACHE_DIR" not in environment
 
 
-def test_nothing_is_begun_once_jax_is_there(tmp_path):
-    assert "jax" in sys.modules
-    environment = {SWITCH: str(tmp_path)}
-    keep_compiled(environment)
-    assert environment == {SWITCH: str(tmp_path)}
+def test_a_program_that_used_jax_first_keeps_what_it_compiles_from_then_on(tmp_path):
+    code = (
+        "import jax; jax.jit(lambda x: x + 1)(1.0); import wakesleep.sklearn;"
+        "jax.jit(lambda x: x + 2)(1.0)"
+    )
+    python(tmp_path, "-c", code, **{SWITCH: str(tmp_path / "cache")})
+    assert list((tmp_path / "cache").glob("compiled-*/*-cache"))
+
+
+def test_a_cache_that_a_program_gave_jax_stays(tmp_path):
+    code = (
+        "import jax; jax.config.update('jax_compilation_cache_dir', 'mine');"
+        "import wakesleep.sklearn; print(jax.config.jax_compilation_cache_dir)"
+    )
+    said = python(tmp_path, "-c", code, **{SWITCH: str(tmp_path / "cache")})
+    assert said.strip() == "mine"
+    assert not (tmp_path / "cache").exists()

@@ -1,14 +1,15 @@
 """What XLA compiled is kept on disk, so that no process compiles the same thing twice.
 
 JAX's own persistent cache does the work, with a lock for many processes and a largest size. It is
-told of it by environment variables, before it is imported: `--help` costs nothing.
+told of it by environment variables, so that `--help` need not import it, and by its configuration
+where a person imported it first.
 """
 
 import hashlib
 import os
 import platform
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 SWITCH = "WAKESLEEP_CACHE"
@@ -20,20 +21,41 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def keep_compiled(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Turn the cache on, unless it is off, the user has one, or JAX was imported already."""
+    """Turn the cache on, unless it is off or the user has one."""
     folder = cache_folder(environment)
-    if folder is None or "JAX_COMPILATION_CACHE_DIR" in environment or "jax" in sys.modules:
+    if folder is None or "JAX_COMPILATION_CACHE_DIR" in environment or _jax_has_one():
         return
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
         # A home that cannot be written to: processes compile anew, as they would without a cache.
         return
-    environment["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-    environment["JAX_COMPILATION_CACHE_MAX_SIZE"] = str(MOST_BYTES)
-    # Most of what we compile takes milliseconds, a thousand times.
-    environment["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    environment["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+    settings: dict[str, str | int] = {
+        "jax_compilation_cache_dir": str(folder),
+        "jax_compilation_cache_max_size": MOST_BYTES,
+        # Most of what we compile takes milliseconds, a thousand times.
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    environment.update({name.upper(): str(value) for name, value in settings.items()})
+    if "jax" in sys.modules:
+        _configure(settings)
+
+
+def _jax_has_one() -> bool:
+    """Whether a program that imported JAX before us has given it a cache."""
+    jax = sys.modules.get("jax")
+    return jax is not None and bool(jax.config.jax_compilation_cache_dir)
+
+
+def _configure(settings: Mapping[str, str | int]) -> None:
+    """Tell a JAX that has read its environment, and may have compiled something, already."""
+    import jax
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    reset_cache()
 
 
 def cache_folder(environment: MutableMapping[str, str] = os.environ) -> Path | None:
