@@ -28,7 +28,7 @@ MINUTES = 0.05
 @pytest.fixture
 def short(monkeypatch):
     """One candidate and one further order of its columns, each trained for two epochs."""
-    monkeypatch.setattr("wakesleep.training.automatic_fit.COMPANIONS", 1)
+    monkeypatch.setattr("wakesleep.training.automatic.COMPANIONS", 1)
     monkeypatch.setattr("wakesleep.training.automatic.MOST_UPDATES", 60)
     monkeypatch.setattr("wakesleep.training.automatic.COMPILATION", 1.0)
 

@@ -61,7 +61,7 @@ def test_a_larger_budget_gives_no_fewer_updates_and_few_rows_no_less_decay():
     assert automatic_candidates(few)[0].recipe.weight_decay > short.recipe.weight_decay
 
 
-def story(scores, epochs, size=6):
+def story(scores, epochs, size=6, minutes=2):
     """What is tried where candidates have these scores and stop after so many epochs."""
     seen = []
 
@@ -73,7 +73,7 @@ def story(scores, epochs, size=6):
     # With more distinct rows than are counted.
     data = load_dataset("bars", size=size, train=2000, valid=300, test=0)
     model = ws.build("sbn", data.features, key=jax.random.key(0))
-    choice = choose(data, 2, 0, train, lambda event: None)
+    choice = choose(data, minutes, 0, train, lambda event: None)
     assert [one.candidate for one in choice.tried] == seen
     return choice.best.name, seen
 
@@ -120,6 +120,14 @@ def test_further_trainings_take_other_orders_of_columns_but_those_that_lose():
     assert a_sequence == [("backwards-1", back), shuffled[0], *turns]
     neither = tried(good | {"backwards-1": -11.0, "order-2": -11.0})
     assert neither[2:] == [("again-3", one), ("again-4", one)]
+
+
+def test_a_larger_budget_has_more_further_trainings():
+    def further(minutes):
+        seen = story({"nade": -10.0}, epochs=5, minutes=minutes)[1]
+        return sum(each.seed > 0 for each in seen)
+
+    assert [further(minutes) for minutes in (2, 5, 60)] == [4, 10, 24]
 
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])

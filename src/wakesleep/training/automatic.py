@@ -52,8 +52,10 @@ SMOOTHED, SMOOTHING, MOST_SMOOTHED = "smoothed", 1.0, 5000
 """The name of the candidate whose rows are smoothed, by how much they are, and the most rows for
 which it is tried: more have neighbours of their own."""
 
-COMPANIONS = 4
-"""At most so many further trainings of the best candidate, to be mixed with it."""
+COMPANIONS, MOST_COMPANIONS = 4, 24
+"""At most so many further trainings of the best candidate, to be mixed with it, in a budget of
+`MINUTES`, and more in proportion where minutes were asked for; and how many at the very most, as
+each makes the model slower to score."""
 AGAIN, BACKWARDS, SHUFFLED = "again", "backwards", "order"
 """How these differ from it: by the seed alone, or in the order of their columns as well."""
 ORDER_MATTERS = 0.01
@@ -194,6 +196,15 @@ def companion(best: Candidate, number: int, lost: Container[str] = ()) -> Candid
         return Candidate(f"{AGAIN}-{number}", best.model, best.recipe, number)
     assert isinstance(plan, Architecture)
     return Candidate(f"{way}-{number}", str(_with_order(plan, order)), best.recipe, number)
+
+
+def most_companions(minutes: float | int) -> int:
+    """How many there are at most.
+
+    >>> [most_companions(minutes) for minutes in (0.25, 2, 5, 60)]
+    [4, 4, 10, 24]
+    """
+    return min(MOST_COMPANIONS, int(COMPANIONS * max(1, minutes / MINUTES)))
 
 
 def way_of(candidate: Candidate) -> str:

@@ -10,13 +10,13 @@ from wakesleep.data import Dataset
 from wakesleep.data.held_out import held_out_note, hold_out
 from wakesleep.models import HelmholtzMachine, LatentModel, Mixture
 from wakesleep.training.automatic import (
-    COMPANIONS,
     MINUTES,
     RUNGS,
     automatic_candidates,
     companion,
     held_back_like,
     held_back_more,
+    most_companions,
     nominal_seconds,
     order_matters,
     smoothed,
@@ -91,7 +91,7 @@ def choose(
 
     `data` has validation rows. What is done here is the same in memory and in a folder.
     """
-    attempts = _Attempts(data, 60.0 * minutes, train, tell)
+    attempts = _Attempts(data, minutes, train, tell)
     first, *others = automatic_candidates(data, minutes)
     # Nothing learns the frequencies of few distinct rows better than counting does.
     members: list[HelmholtzMachine | Mixture] | None
@@ -144,8 +144,9 @@ def _all_members(
 class _Attempts:
     """Candidates trained one after another, and what that took of the budget."""
 
-    def __init__(self, data: Dataset, seconds: float, train: Train, tell: Observer):
-        self.data, self.left, self.train, self.tell = data, seconds, train, tell
+    def __init__(self, data: Dataset, minutes: float | int, train: Train, tell: Observer):
+        self.data, self.train, self.tell = data, train, tell
+        self.left, self.most_companions = 60.0 * minutes, most_companions(minutes)
         self.done: dict[Candidate, Trained] = {}
 
     def held_back(self, first: Candidate) -> bool:
@@ -174,7 +175,7 @@ class _Attempts:
         Each is expected to stop when the best one did. False when interrupted.
         """
         lost: set[str] = set()
-        for number in range(1, COMPANIONS + 1):
+        for number in range(1, self.most_companions + 1):
             candidate = companion(best, number, lost)
             if nominal_seconds(candidate, self.data, self.done[best].epochs) > self.left:
                 break
