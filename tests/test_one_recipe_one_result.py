@@ -13,6 +13,9 @@ ARCHITECTURE, SEED = "sbn/nade 3-5", 11
 SETTINGS = {"epochs": 3, "batch_size": 16, "learning_rate": 0.02, "weight_decay": 0.05}
 
 
+ESTIMATOR = {"name": "vimco", "samples": 4}
+
+
 @pytest.fixture
 def rows():
     return np.random.default_rng(0).integers(0, 2, (70, 9), np.uint8)
@@ -22,7 +25,7 @@ def by_fit(rows):
     bits = PackedBits.pack(rows)
     nothing = bits.take([])
     data = Dataset("rows", bits, nothing, nothing, "already binary")
-    recipe = ws.Recipe(estimator={"samples": 4}, **SETTINGS)
+    recipe = ws.Recipe(estimator=ESTIMATOR, **SETTINGS)
     return ws.fit(ARCHITECTURE, data, recipe, seed=SEED).model
 
 
@@ -31,7 +34,7 @@ def by_command(rows, folder):
     words = ["train", str(folder / "rows.npy"), "--split", "1", "0", "0", "--model", ARCHITECTURE]
     recipe = folder / "recipe.toml"
     lines = [f"{name} = {value}" for name, value in SETTINGS.items()]
-    recipe.write_text("\n".join([*lines, "[estimator]", "samples = 4"]))
+    recipe.write_text("\n".join([*lines, "[estimator]", 'name = "vimco"', "samples = 4"]))
     words += ["--recipe", str(recipe), "--seed", str(SEED), "--out", str(folder / "run"), "--quiet"]
     assert main(words) == 0
     return ws.load_model(folder / "run" / "model.safetensors")
@@ -40,7 +43,7 @@ def by_command(rows, folder):
 def by_scikit_learn(rows):
     settings = {name: value for name, value in SETTINGS.items() if name != "epochs"}
     density = HelmholtzMachineDensity(
-        ARCHITECTURE, max_iter=3, samples=4, random_state=SEED, **settings
+        ARCHITECTURE, max_iter=3, estimator="vimco", samples=4, random_state=SEED, **settings
     )
     # Not in order: which rows share a minibatch depends on the seed and the rows' places alone.
     return density.fit(rows).model_

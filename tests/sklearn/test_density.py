@@ -197,3 +197,14 @@ def test_a_model_without_latents_scores_exactly_and_its_features_are_the_bits():
     with pytest.raises(ValueError, match="a model with latents, such as 'nade/sbn 10'"):
         density.fit(TRAIN)
     assert density.sample(3).shape == (3, 9)
+
+
+def test_rivals_train_it_and_a_chain_for_every_row_wants_the_same_rows():
+    few = {"max_iter": 1, "random_state": 0, "inference_samples": 5}
+    ordered = HelmholtzMachineDensity("eonade(hidden=4)", estimator="order_agnostic", **few)
+    assert np.isfinite(ordered.fit(TRAIN).score(TEST))
+    chains = HelmholtzMachineDensity("sbn/sbn 3", estimator={"name": "jsa", "samples": 2}, **few)
+    with pytest.raises(ValueError, match="a note for every row"):
+        chains.partial_fit(TRAIN).partial_fit(TRAIN[:50])
+    with pytest.raises(ValueError, match="unknown estimator 'vimoc'"):
+        HelmholtzMachineDensity("sbn/sbn 3", estimator="vimoc", **few).fit(TRAIN)

@@ -54,8 +54,12 @@ class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
         The budget of "auto", counted as arithmetic and not by a clock.
     max_iter : int >= 1, default=30
         Passes over the training rows.
-    samples : int >= 1, default=5
-        Latents drawn from q for each row of a training step.
+    estimator : str or dict, default="reweighted"
+        How gradients are estimated: the name of one of `wakesleep.estimators.ESTIMATORS`, or a
+        table of its name and options. An EoNADE learns fastest by "order_agnostic".
+    samples : int >= 1 or None, default=None
+        Latents drawn from q for each row of a training step; None for as many as the gradient
+        estimator has by itself, which is 5 of "reweighted".
     batch_size : int >= 1, default=100
         Rows of a training step.
     learning_rate : float > 0, default=0.01
@@ -127,7 +131,8 @@ class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
         *,
         minutes: float = MINUTES,
         max_iter: int = 30,
-        samples: int = 5,
+        estimator: str | Mapping[str, Any] = "reweighted",
+        samples: int | None = None,
         batch_size: int = 100,
         learning_rate: float = 0.01,
         weight_decay: float = 0.0,
@@ -144,6 +149,7 @@ class HelmholtzMachineDensity(FeaturesMixin, DensityMixin, BaseEstimator):
         self.architecture = architecture
         self.minutes = minutes
         self.max_iter = max_iter
+        self.estimator = estimator
         self.samples = samples
         self.batch_size = batch_size
         self.learning_rate = learning_rate

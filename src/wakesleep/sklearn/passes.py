@@ -57,9 +57,11 @@ def begin(
 
 def recipe_of(parameters: dict[str, Any], epochs: int, schedule: Any) -> Recipe:
     """The recipe that an estimator's parameters say."""
+    estimator, samples = parameters["estimator"], parameters["samples"]
+    table = {"name": estimator} if isinstance(estimator, str) else dict(estimator)
     return Recipe(
         epochs=int(epochs),
-        estimator={"name": "reweighted", "samples": int(parameters["samples"])},
+        estimator=table if samples is None else {**table, "samples": int(samples)},
         batch_size=int(parameters["batch_size"]),
         learning_rate=float(parameters["learning_rate"]),
         weight_decay=float(parameters["weight_decay"]),
