@@ -134,12 +134,16 @@ OWN = ("--model", "sbn/sbn 2")
         (["train", *OWN, "--estimator.name", "nosuch"], 2, "unknown estimator 'nosuch'"),
         (["train", *OWN, "--estimator", "nosuch"], 2, "unknown estimator 'nosuch'"),
         (["train", "--resume", "nosuch"], 2, "not a run folder"),
+        (["train", "bars", "--resume", "nosuch"], 2, "DATA cannot change with --resume"),
+        (["train", "--resume", "nosuch", "--estimator.chains", "3"], 2, "--estimator cannot"),
+        (["train", "--resume", "nosuch", "--bins", "9"], 2, "what columns are cannot"),
         (["evaluate", "nosuch"], 2, "not a run folder"),
         (["report", "nosuch"], 2, "not a run folder"),
     ],
 )
 def test_errors_are_one_sentence_with_the_right_exit_code(words, code, said, capsys, tmp_path):
-    out = ["--out", str(tmp_path / "run")] if words[0] == "train" else []
+    begins = words[0] == "train" and "--resume" not in words
+    out = ["--out", str(tmp_path / "run")] if begins else []
     assert main([*words, *out]) == code
     error = capsys.readouterr().err
     assert said in error

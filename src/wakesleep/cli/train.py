@@ -82,7 +82,7 @@ class Train:
     overwrite: bool = False
     """Replace a run that is in that folder."""
     resume: Annotated[Path | None, tyro.conf.arg(metavar="RUN")] = None
-    """Go on with an interrupted run; only --extend, --data, --quiet and --json apply then."""
+    """Go on with an interrupted run, as it was begun: what would train another is refused."""
     moved: Annotated[str | None, tyro.conf.arg(name="data", metavar="FILE")] = None
     """With --resume: where the run's data are now, if not where they were."""
     extend: Annotated[int, Whole()] = 0
@@ -106,6 +106,8 @@ class Train:
         for name, given in (("extend", self.extend), ("data", self.moved)):
             if given and not self.resume:
                 raise UsageError(f"--{name} goes with --resume RUN")
+        if self.resume:
+            train_notes.refuse_changes(self)
         files = self.moved if self.resume else self._data()
         return self.machines.run(self._settings(), self._path(), self._lead, files)
 

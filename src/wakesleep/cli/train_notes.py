@@ -1,8 +1,35 @@
 """What `wakesleep train` says beside its progress, on standard error, and what it calls a run."""
 
+import dataclasses
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wakesleep.errors import UsageError
+
+if TYPE_CHECKING:
+    from wakesleep.cli.train import Train
+
+GO_WITH_RESUME = {"resume", "extend", "moved", "quiet", "json", "machines", "cluster"} | {
+    "checkpoint_every",
+    "pictures_every",
+    "diagnostics",
+}
+
+
+def refuse_changes(command: "Train") -> None:
+    """A resumed run is trained as it was begun: other options would be passed over in silence."""
+    usual = type(command)()
+    for option in dataclasses.fields(command):
+        name = option.name
+        if name not in GO_WITH_RESUME and getattr(command, name) != getattr(usual, name):
+            said = {"data": "DATA", "table": "what columns are"}
+            words = said.get(name, f"--{name.replace('_', '-')}")
+            raise UsageError(
+                f"{words} cannot change with --resume: {command.resume} goes on as it was begun; "
+                "for another training leave --resume out"
+            )
 
 
 def tell_what_is_not_written(*, quiet: bool) -> None:
