@@ -38,6 +38,22 @@ def test_a_row_above_the_papers_number_has_its_curve_and_what_comes_next(store, 
     assert (tmp_path / "docs" / "figures" / "eonade-missed.png").exists() is above
 
 
+def test_a_machine_whose_normaliser_is_estimated_shows_both_sides_of_it(store):
+    row = store.experiment("table2-mnist").row("RBM 500 CD-3")
+    with_result(store, row, 100.0)
+    result = store.result(row)
+    sides = {"lower": 700.0, "upper": 700.5, "lower_error": 0.2, "upper_error": 0.1, "exact": False}
+    result["evaluation"] |= {"method": "importance", "log_normaliser": sides}
+    store.write_result(row, result)
+    text = document(store)
+    # The NLL of the table has log Z half way between: a lower log Z means a higher likelihood.
+    assert (
+        "- RBM 500 CD-3: 700.00 ± 0.20 (NLL 99.75) from below, 700.50 ± 0.10 (NLL 100.25) from above"
+        in text.splitlines()
+    )
+    assert "| exact but for log Z | 2 |" in text
+
+
 def test_verdicts():
     assert verdict(90.0, 0.5, 90.1) == "yes"
     assert verdict(90.5, 0.5, 90.1) == "within the interval"

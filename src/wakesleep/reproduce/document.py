@@ -72,7 +72,28 @@ def _section(store: ExperimentStore, experiment: Experiment, results: Mapping[st
     if experiment.kind in ("curve", "race") and results:
         table += f"\n![{experiment.title}](figures/{experiment.name}.png)\n"
     remarks = _tried(store, experiment) + _missed(experiment, results)
-    return f"{head}\n{_data_line(results)}{table}{remarks}"
+    return f"{head}\n{_data_line(results)}{table}{_normalisers(results)}{remarks}"
+
+
+def _normalisers(results: Mapping[str, Any]) -> str:
+    """log Z from both sides of every row that has one, and what the NLL is with either."""
+    known = {
+        name: (result["nll"], result["evaluation"]["log_normaliser"])
+        for name, result in results.items()
+        if "log_normaliser" in result["evaluation"]
+    }
+    lines = [f"- {name}: {_both_sides(*each)}" for name, each in known.items()]
+    head = "\nlog Z from both sides, with standard errors, and the NLL that goes with each:\n\n"
+    return head + "\n".join(lines) + "\n" if lines else ""
+
+
+def _both_sides(nll: float, log_z: Mapping[str, float]) -> str:
+    middle = (log_z["lower"] + log_z["upper"]) / 2
+    sides = [
+        f"{log_z[side]:.2f} ± {log_z[f'{side}_error']:.2f} (NLL {nll + log_z[side] - middle:.2f})"
+        for side in ("lower", "upper")
+    ]
+    return f"{sides[0]} from below, {sides[1]} from above"
 
 
 def _missed(experiment: Experiment, results: Mapping[str, Any]) -> str:
@@ -148,6 +169,8 @@ def _samples(result: Mapping[str, Any]) -> str:
     if result["evaluation"]["method"] == "exact":
         return "exact"
     mean = result["evaluation"]["samples_per_example"]
+    if not mean and "log_normaliser" in result["evaluation"]:
+        return "exact but for log Z"
     if result["tolerance"] is None:
         return f"{result['samples']:,}"
     # Results of version 0.1 know no annealed runs.
