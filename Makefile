@@ -76,7 +76,7 @@ bench-arena: $(BENCH_READY)
 $(BENCH_READY): pyproject.toml CMakeLists.txt $(wildcard csrc/*) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	echo '*' > $(BENCH)/.gitignore
-	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
+	$(BENCH)/bin/python -m pip install --quiet --editable ".[report]" --requirement benchmarks/requirements.txt
 	touch $(BENCH_READY)
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard csrc/*)
