@@ -98,6 +98,9 @@ class Batches:
         is mapped from a file only the permutation, four bytes a row, and two blocks are in memory.
         """
         blocks = self._gathered(epoch, start)
+        if self.steps <= STEPS_PER_CALL:
+            yield from blocks
+            return
         with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(next, blocks, None)
             while block := coming.result():

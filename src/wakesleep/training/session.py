@@ -161,6 +161,8 @@ class _Session:
         self.observers = observers
         self.should_stop = lambda: team.any(should_stop())
         self.team, self.compiled = team, False
+        self.training_key, self.validation_key = training_key(seed), validation_key(seed)
+        self.no_sums: Metrics | None = None
         self.history: list[EpochRecord] = []
 
     def run(self, snapshot: Snapshot) -> FitResult:
@@ -210,7 +212,7 @@ class _Session:
             self.tell(Stepped(position.epoch, done, steps))
             if done < steps and self.should_stop():
                 return snapshot()
-        log_z = quick_log_normaliser(state.model, validation_key(self.seed), self.data.train)
+        log_z = quick_log_normaliser(state.model, self.validation_key, self.data.train)
         scores = EpochScores(*self.validate(state, phase, log_z), float(rates[-1]), steps, log_z)
         # Another machine may round otherwise, and all must take the same decisions.
         agreed, took = self.team.by_leader((dataclasses.astuple(scores), began.since()))
@@ -229,7 +231,7 @@ class _Session:
         epoch, phase = before.position.epoch, self.phases[before.position.phase]
         padded = np.resize(rates[block.first : block.first + block.steps], len(block.numbers))
         team, rows = self.team, jax.tree.map(jnp.asarray, (block.rows, block.numbers))
-        key = jax.random.fold_in(training_key(self.seed), epoch)
+        key = jax.random.fold_in(self.training_key, epoch)
         rest = team.everywhere((jnp.asarray(padded), key, jnp.asarray(block.first)))
         inputs = StepInputs(*team.shared_rows(rows), *rest)
         config = step_config(phase, decoder_of(self.data.train), team.mesh)
@@ -266,8 +268,9 @@ class _Session:
             following = self.phases[after.phase]
             state = next_phase_state(state, (phase, following), self.data.train, self.seed, after)
             self.compiled = False
-        sums = jax.tree.map(jnp.zeros_like, arrays.sums)
-        arrays = Arrays(state, kept, sums)
+        if self.no_sums is None:
+            self.no_sums = jax.tree.map(jnp.zeros_like, arrays.sums)
+        arrays = Arrays(state, kept, self.no_sums)
         total = before.seconds + took[0]
         snapshot = Snapshot(arrays, after, best, total, processor_seconds=spent)
         self.tell(EpochDone(record, snapshot))
@@ -280,11 +283,10 @@ class _Session:
 
         log Z is that of the raw ones.
         """
-        if not len(self.data.valid):
+        rows, key = self.data.valid, self.validation_key
+        if not len(rows):
             return None, None
-        measure = ValidationScore(
-            self.data.valid, phase.validation_samples, validation_key(self.seed), self.team
-        )
+        measure = ValidationScore(rows, phase.validation_samples, key, self.team)
         return measure(state.model, log_z), measure(state.average) if phase.average else None
 
     def tell(self, event: Event) -> None:
