@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from wakesleep.atomic import write_atomically
+from wakesleep.inference.normaliser import Normaliser
 from wakesleep.reproduce.arena import arena_table
 from wakesleep.reproduce.drawing import curves_of, figure_of
 from wakesleep.reproduce.experiments import FIGURES, Experiment, Row, experiment_names
@@ -87,8 +88,8 @@ def _normalisers(results: Mapping[str, Any]) -> str:
     return head + "\n".join(lines) + "\n" if lines else ""
 
 
-def _both_sides(nll: float, log_z: Mapping[str, float]) -> str:
-    middle = (log_z["lower"] + log_z["upper"]) / 2
+def _both_sides(nll: float, log_z: Mapping[str, Any]) -> str:
+    middle = Normaliser(**log_z).value
     sides = [
         f"{log_z[side]:.2f} ± {log_z[f'{side}_error']:.2f} (NLL {nll + log_z[side] - middle:.2f})"
         for side in ("lower", "upper")

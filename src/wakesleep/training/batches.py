@@ -99,6 +99,7 @@ class Batches:
         """
         blocks = self._gathered(epoch, start)
         if self.steps <= STEPS_PER_CALL:
+            # There is one block, and none to be gathered beside it.
             yield from blocks
             return
         with ThreadPoolExecutor(1) as reader:
