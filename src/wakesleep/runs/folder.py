@@ -76,6 +76,11 @@ class RunFolder:
         """Resumable states."""
         return self.path / "checkpoints"
 
+    @property
+    def pretraining(self) -> Path:
+        """Resumable states of a deep belief network's RBMs, until its first phase begins."""
+        return self.path / "pretraining"
+
     def config(self) -> RunConfig:
         """Read config.toml, of a folder that holds nothing but files and folders of its own."""
         check_contents(self.path)

@@ -28,14 +28,14 @@ from wakesleep.runs.folder import RunFolder
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import BestEffort, MetricsLogger, SamplePictures
+from wakesleep.runs.pretraining import PretrainingFolder, first_model
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.table_numbers import write_table_numbers
 from wakesleep.runs.tensorboard_log import TensorBoardLogger
 from wakesleep.runs.together import Training, lead
 from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.automatic import is_automatic
-from wakesleep.training.events import Observer
-from wakesleep.training.initial import initial_model
+from wakesleep.training.events import Observer, Watched
 from wakesleep.training.session import FitResult, first_snapshot, fit_model
 from wakesleep.training.snapshot import Snapshot
 
@@ -86,7 +86,7 @@ def start_run(
     data = config.data.load()
     if options:
         options.on_data(data)
-    job = _Job(folder, config, data, initial_model(config.model, data, config.recipe, config.seed))
+    job = _Job(folder, config, data, first_model(config.model, data, config.recipe, config.seed))
     with folder.locked():
         if folder.config_path.exists():
             if not overwrite:
@@ -135,7 +135,7 @@ def resume_run(
         if _is_done(snapshot, config.recipe):
             return None
         if snapshot is None:
-            model: LatentModel = initial_model(config.model, run.data, config.recipe, config.seed)
+            model: LatentModel = first_model(config.model, run.data, config.recipe, config.seed)
         else:
             model = snapshot.arrays.state.model
         job = _Job(run.folder, config, run.data, model)
@@ -167,17 +167,19 @@ def fit_run(
         raise UsageError("fit_run trains one model: ws.fit(data) or `wakesleep train` choose one")
     chosen, folder = recipe or Recipe(), RunFolder(Path(path))
     folder.check_usable()
-    start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
+    start = first_model(model, data, chosen, seed) if isinstance(model, str) else model
     check_rows(start, data.train, f"training set of '{data.name}'")
     config = RunConfig(DataConfig(GIVEN), model_name(start), seed, chosen)
     job = _Job(folder, config, data, start)
     with folder.locked():
+        snapshot: Snapshot | None = None
         if folder.config_path.exists():
             snapshot = _snapshot_to_go_on_from(job)
         else:
-            # A model's own parameters are in no config: they are in this first checkpoint.
-            snapshot = first_snapshot(start, data, chosen, seed)
-            save_checkpoint(folder, snapshot)
+            if not (isinstance(model, str) and chosen.pretrain):
+                # A model's own parameters are in no config: they are in this first checkpoint.
+                snapshot = first_snapshot(start, data, chosen, seed)
+                save_checkpoint(folder, snapshot)
             write_start(folder, config, data)
         return _train(job, snapshot, options or RunOptions())
 
@@ -226,6 +228,12 @@ def _is_done(snapshot: Snapshot | None, recipe: Recipe) -> bool:
 
 
 def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResult:
+    if snapshot is None and job.config.recipe.pretrain:
+        kept = PretrainingFolder(job.folder, options.checkpoint_interval)
+        watched = Watched(options.observers, options.should_stop, kept)
+        snapshot, done = kept.pretrain(job.config, job.data, job.model, watched)
+        if not done:
+            return FitResult(job.model, (), snapshot)
     # The checkpoint comes last: whatever another observer wrote of an epoch is there before it.
     observers: tuple[Observer, ...] = (
         MetricsLogger(job.folder),
@@ -252,8 +260,8 @@ def _train(job: _Job, snapshot: Snapshot | None, options: RunOptions) -> FitResu
             should_stop=options.should_stop,
             progress=False,
         )
-    done = options.diagnostics and result.snapshot.finished
-    if done and isinstance(result.model, BitModel):
+    finished = options.diagnostics and result.snapshot.finished
+    if finished and isinstance(result.model, BitModel):
         write_end(job.folder, result.model, job.data)
     return result
 
@@ -272,7 +280,7 @@ def notes_of(data: Dataset) -> dict[str, Any]:
 
 def clear(folder: RunFolder) -> None:
     """Remove what a run wrote and nothing else that may be in the folder."""
-    for name in ("checkpoints", "samples", "tensorboard"):
+    for name in ("checkpoints", "pretraining", "samples", "tensorboard"):
         shutil.rmtree(folder.path / name, ignore_errors=True)
     for path in (
         folder.metrics_path,

@@ -1,10 +1,12 @@
 """What training tells those who watch it: an observer is any function of an event."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from wakesleep.data import Table
+from wakesleep.recipe import Recipe
 from wakesleep.training.candidate import Candidate
 from wakesleep.training.snapshot import Snapshot
 
@@ -65,6 +67,15 @@ class EpochDone:
 
 
 @dataclass(frozen=True)
+class PretrainingEpoch:
+    """An epoch of one of a deep belief network's RBMs, numbered from 1, before the first phase."""
+
+    layer: int
+    layers: int
+    record: EpochRecord
+
+
+@dataclass(frozen=True)
 class Interrupted:
     """Training was asked to stop; the snapshot is where to go on from."""
 
@@ -106,5 +117,25 @@ class Chosen:
     classes: int = 0
 
 
-Event = Started | Stepped | EpochDone | Interrupted | Finished | Tried | Chosen
+Event = Started | Stepped | EpochDone | PretrainingEpoch | Interrupted | Finished | Tried | Chosen
 Observer = Callable[[Event], None]
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """Where the trainings of the RBMs, numbered from 1, are kept so as to go on with them."""
+
+    def newest(self, layer: int, recipe: Recipe, rows: Table) -> Snapshot | None:
+        """Where the training of an RBM stands, if it was begun."""
+
+    def observer(self, layer: int) -> Observer:
+        """What keeps it."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Who is told of pretraining, who may stop it, and where it is kept; nobody and nowhere."""
+
+    observers: Sequence[Observer] = ()
+    should_stop: Callable[[], bool] = lambda: False
+    keeper: Keeper | None = None

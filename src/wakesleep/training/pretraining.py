@@ -6,6 +6,7 @@ Teh 2006).
 """
 
 import dataclasses
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -14,12 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from wakesleep.data import Dataset, PackedBits, as_bits
-from wakesleep.errors import UsageError
+from wakesleep.errors import UsageError, WakesleepError
 from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.blocks import Block, Blocks
 from wakesleep.layers import RBM, SBN, Layer
-from wakesleep.models import BitModel, HelmholtzMachine
+from wakesleep.models import HelmholtzMachine, LatentModel
 from wakesleep.recipe import Recipe
+from wakesleep.training.events import EpochDone, Event, Observer, PretrainingEpoch, Watched
 from wakesleep.training.session import fit_model
 
 PRETRAINING = 2**31 + 1
@@ -28,12 +30,47 @@ PRETRAINING = 2**31 + 1
 ROWS_PER_CALL = 4096
 
 
-def pretrained(model: BitModel, data: Dataset, recipe: Recipe, seed: int = 0) -> HelmholtzMachine:
+class PretrainingStoppedError(WakesleepError):
+    """Pretraining was asked to stop before its end."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "stopped in pretraining, of which nothing is kept outside a run folder: "
+            "ws.fit_run and `wakesleep train` go on where they stopped"
+        )
+
+
+def pretrained(
+    model: LatentModel,
+    data: Dataset,
+    recipe: Recipe,
+    seed: int = 0,
+    watched: Watched | None = None,
+) -> HelmholtzMachine:
     """The machine with its layers started by `recipe.pretrain` epochs each.
 
     Chains, sweeps, batches, optimiser and rates are the recipe's; the last parameters of each RBM
-    are taken.
+    are taken. Raises `PretrainingStoppedError` when it is stopped.
     """
+    machine = pretrainable(model, recipe)
+    key = jax.random.fold_in(jax.random.key(seed), PRETRAINING)
+    stack = _Stack(len(machine.q) + 1, _alone(recipe), seed, watched or Watched())
+    bits = as_bits(data.train, "training set")
+    p, q = list(machine.p), list(machine.q)
+    for level in range(len(q)):
+        below, above = p[level], q[level]
+        assert isinstance(above, SBN)
+        rbm = stack.trained(level + 1, RBM(above.W, below.bias, above.b), bits)
+        p[level], q[level] = SBN(rbm.W.T, rbm.b, below.emission), SBN(rbm.W, rbm.c)
+        bits = _samples(q[level], bits, jax.random.fold_in(key, level))
+    top = machine.undirected
+    assert top is not None
+    p[-1] = stack.trained(stack.layers, top, bits)
+    return HelmholtzMachine(tuple(p), tuple(q))
+
+
+def pretrainable(model: LatentModel, recipe: Recipe) -> HelmholtzMachine:
+    """The model itself, if it can be pretrained; a `UsageError` if not."""
     if (
         not isinstance(model, HelmholtzMachine)
         or model.undirected is None
@@ -45,24 +82,7 @@ def pretrained(model: BitModel, data: Dataset, recipe: Recipe, seed: int = 0) ->
             "'dbn 2000-500'"
         )
     check_normalises(recipe.estimator, model)
-    key = jax.random.fold_in(jax.random.key(seed), PRETRAINING)
-    alone = dataclasses.replace(
-        recipe,
-        epochs=recipe.pretrain,
-        pretrain=0,
-        phases=(),
-        estimator=dataclasses.replace(recipe.estimator, samples=1),
-    )
-    bits = as_bits(data.train, "training set")
-    p, q = list(model.p), list(model.q)
-    for level in range(len(q)):
-        below, above = p[level], q[level]
-        assert isinstance(above, SBN)
-        rbm = _trained(RBM(above.W, below.bias, above.b), bits, alone, seed)
-        p[level], q[level] = SBN(rbm.W.T, rbm.b, below.emission), SBN(rbm.W, rbm.c)
-        bits = _samples(q[level], bits, jax.random.fold_in(key, level))
-    p[-1] = _trained(model.undirected, bits, alone, seed)
-    return HelmholtzMachine(tuple(p), tuple(q))
+    return model
 
 
 def _is_plain(model: HelmholtzMachine) -> bool:
@@ -71,14 +91,54 @@ def _is_plain(model: HelmholtzMachine) -> bool:
     return plain and not model.sees_mask and model.p[0].emission.group_sizes is None
 
 
-def _trained(rbm: RBM, bits: PackedBits, recipe: Recipe, seed: int) -> RBM:
-    nothing = bits.take([])
-    data = Dataset("pretraining", bits, nothing, nothing, binarisation="samples")
-    model = fit_model(HelmholtzMachine((rbm,), ()), data, recipe, seed=seed, progress=False).model
-    assert isinstance(model, HelmholtzMachine)
-    trained = model.undirected
-    assert trained is not None
-    return trained
+def _alone(recipe: Recipe) -> Recipe:
+    """How each of the RBMs is trained."""
+    return dataclasses.replace(
+        recipe,
+        epochs=recipe.pretrain,
+        pretrain=0,
+        phases=(),
+        estimator=dataclasses.replace(recipe.estimator, samples=1),
+    )
+
+
+@dataclass(frozen=True)
+class _Stack:
+    layers: int
+    recipe: Recipe
+    seed: int
+    watched: Watched
+
+    def trained(self, layer: int, rbm: RBM, bits: PackedBits) -> RBM:
+        if self.watched.should_stop():
+            raise PretrainingStoppedError
+        nothing = bits.take([])
+        data = Dataset("pretraining", bits, nothing, nothing, binarisation="samples")
+        keeper = self.watched.keeper
+        result = fit_model(
+            HelmholtzMachine((rbm,), ()),
+            data,
+            self.recipe,
+            seed=self.seed,
+            observers=(self._tell(layer), *([keeper.observer(layer)] if keeper else [])),
+            resume=keeper.newest(layer, self.recipe, bits) if keeper else None,
+            should_stop=self.watched.should_stop,
+            progress=False,
+        )
+        if not result.snapshot.finished:
+            raise PretrainingStoppedError
+        assert isinstance(result.model, HelmholtzMachine)
+        trained = result.model.undirected
+        assert trained is not None
+        return trained
+
+    def _tell(self, layer: int) -> Observer:
+        def tell(event: Event) -> None:
+            if isinstance(event, EpochDone):
+                for observer in self.watched.observers:
+                    observer(PretrainingEpoch(layer, self.layers, event.record))
+
+        return tell
 
 
 def _samples(layer: Layer, bits: PackedBits, key: Key[Array, ""]) -> PackedBits:

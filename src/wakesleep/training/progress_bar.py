@@ -12,6 +12,7 @@ from wakesleep.training.events import (
     EpochDone,
     EpochRecord,
     Event,
+    PretrainingEpoch,
     Started,
     Stepped,
     Tried,
@@ -49,6 +50,8 @@ class TrainingProgress(Bar):
             self.bar.update(self.task, completed=done, description=f"epoch {event.epoch + 1}")
         elif isinstance(event, EpochDone):
             self._epoch(event.record)
+        elif isinstance(event, PretrainingEpoch):
+            self._pretraining(event)
         elif isinstance(event, Tried | Chosen):
             self._say(event)
 
@@ -59,6 +62,15 @@ class TrainingProgress(Bar):
             self.bar.console.print(
                 choice_line(event), highlight=False, markup=False, soft_wrap=True
             )
+
+    def _pretraining(self, event: PretrainingEpoch) -> None:
+        where = f"pretraining layer {event.layer} of {event.layers}, epoch {event.record.epoch}"
+        self.bar.update(self.task, description=where, numbers=numbers(event.record))
+        if self.as_json:
+            place = {"pretraining": event.layer, "layers": event.layers}
+            print(json.dumps({**place, **event.record.to_dict()}), flush=True)
+        elif self.lines:
+            print(f"{where}  {numbers(event.record)}", file=sys.stderr, flush=True)
 
     def _epoch(self, record: EpochRecord) -> None:
         self.bar.update(self.task, completed=record.epoch, numbers=numbers(record))

@@ -32,6 +32,7 @@ from wakesleep.training.events import (
     Observer,
     Started,
     Stepped,
+    Watched,
 )
 from wakesleep.training.initial import initial_model
 from wakesleep.training.loop import Metrics, StepInputs, TrainState, run_steps
@@ -113,14 +114,18 @@ def fit_model(
             "a mixture is made of trained machines: train its components, then put them together "
             "with ws.mix"
         )
-    start = initial_model(model, data, chosen, seed) if isinstance(model, str) else model
-    check_rows(start, data.train, f"training set of '{data.name}'")
-    if resume is not None:
-        check_resumes(resume, chosen, data.train, seed)
     shown = sys.stderr.isatty() if progress is None else progress
     with TrainingProgress(quiet=not shown, as_json=False) as bar:
-        session = _Session(data, chosen, seed, (*observers, bar), should_stop)
-        return session.run(resume or first_snapshot(start, data, chosen, seed))
+        watchers: tuple[Observer, ...] = (*observers, bar)
+        if isinstance(model, str):
+            # A snapshot to go on from has what pretraining led to.
+            started = replace(chosen, pretrain=0) if resume else chosen
+            model = initial_model(model, data, started, seed, Watched(watchers, should_stop))
+        check_rows(model, data.train, f"training set of '{data.name}'")
+        if resume is not None:
+            check_resumes(resume, chosen, data.train, seed)
+        session = _Session(data, chosen, seed, watchers, should_stop)
+        return session.run(resume or first_snapshot(model, data, chosen, seed))
 
 
 def fit_together(
