@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from benchmarks.machine import median_seconds, provenance, sgemm_rate, write_result
-from benchmarks.steps import Steps
+from benchmarks.steps import AS_DRAWN, Steps
 from wakesleep.architecture import build
 from wakesleep.recipe import Recipe
 from wakesleep.training.work import step_flops
@@ -38,8 +38,9 @@ def measure(
 
 def growth(samples: int = 50, small: int = 25, large: int = 100) -> dict[str, float]:
     """How the time of a step grows with its minibatch, where samples are many."""
+    estimator = {**AS_DRAWN, "samples": samples}
     times = [
-        measure(ARCHITECTURE, Recipe(batch_size=b, estimator={"samples": samples}), steps_each=20)
+        measure(ARCHITECTURE, Recipe(batch_size=b, estimator=estimator), steps_each=20)
         for b in (small, large)
     ]
     return {"samples": samples, "small": small, "large": large, "ratio": times[1] / times[0]}
@@ -79,7 +80,15 @@ def main() -> None:
     cuts = ((25, 1), (100, 1), (100, 2))
     optimisers = (("sgd", 0.0), ("adam", 0.0), ("adam", 0.998))
     rows = [
-        step_row(Recipe(batch_size=batch, shares=shares, optimiser=optimiser, average=average))
+        step_row(
+            Recipe(
+                batch_size=batch,
+                shares=shares,
+                optimiser=optimiser,
+                average=average,
+                estimator=AS_DRAWN,
+            )
+        )
         for batch, shares in cuts
         for optimiser, average in optimisers
     ]

@@ -13,6 +13,9 @@ from wakesleep.training.snapshot import first_arrays, step_config
 
 LEARNING_RATE = 1e-4
 
+AS_DRAWN = {"name": "reweighted", "combine": False}
+"""The paper's updates, which the peers take too: samples count as they were drawn together."""
+
 
 class Steps:
     """Some minibatches `[S, B, bytes]` of packed rows, taken over and over."""

@@ -6,7 +6,7 @@ import numpy as np
 import wakesleep as ws
 from benchmarks.peers.cases import Case
 from benchmarks.peers.problem import machine, random_bits
-from benchmarks.steps import Steps
+from benchmarks.steps import AS_DRAWN, Steps
 from wakesleep.recipe import Recipe
 
 MINIBATCHES = 200
@@ -22,7 +22,7 @@ class Library:
         self.model = machine(case.architecture)
         recipe = Recipe(
             batch_size=case.batch,
-            estimator={"samples": case.samples},
+            estimator={**AS_DRAWN, "samples": case.samples},
             average=0.0,
             weight_decay=0.0,
         )

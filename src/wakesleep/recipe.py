@@ -140,6 +140,7 @@ NAMED: dict[str, dict[str, Any]] = {
         "average": 0.0,
         "patience": 10,
         "init": "paper",
+        "estimator": {"name": "reweighted", "combine": False},
     },
 }
 """The recipes that have a name, as what they change of the default."""

@@ -20,6 +20,18 @@ def recipe_from_dict(values: Mapping[str, Any], where: str) -> Recipe:
         raise UsageError(f"{where}: {error}") from None
 
 
+def recipe_from_record(values: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe as `Recipe.to_dict` wrote it down, maybe in an earlier version.
+
+    What that version did not know it did not do: samples counted as they were drawn together.
+    """
+    estimator = values.get("estimator", {})
+    table = {"name": estimator} if isinstance(estimator, str) else estimator
+    if isinstance(table, Mapping) and table.get("name", "reweighted") == "reweighted":
+        values = {**values, "estimator": {"combine": False, **table}}
+    return recipe_from_dict(values, where)
+
+
 def _recipe(values: dict[str, Any]) -> Recipe:
     base = named_recipe(values.pop("base", "default"))
     phases = values.pop("phases", ())

@@ -196,7 +196,9 @@ def test_an_estimators_options_are_set_in_several_ways(words, tmp_path):
 def test_a_switch_of_an_estimator_is_written_like_any_other(word, tmp_path):
     given = ["bars", "--model", "sbn/sbn 2-2", "--epochs", "1", "--quiet", "--no-diagnostics"]
     assert main(["train", *given, "--estimator.combine", word, "--out", str(tmp_path / "run")]) == 0
-    assert read_config(tmp_path / "run" / "config.toml").recipe.estimator == Reweighted(combine=True)
+    assert read_config(tmp_path / "run" / "config.toml").recipe.estimator == Reweighted(
+        combine=True
+    )
 
 
 def test_a_recipe_file_of_the_first_release_is_trained_by(tmp_path):

@@ -16,6 +16,7 @@ from wakesleep.estimators import (
 CASES = {
     "reweighted (wake-q)": lambda k: Reweighted(samples=k, sleep_q=0),
     "reweighted (both)": lambda k: Reweighted(samples=k, dreams=k),
+    "reweighted (as drawn)": lambda k: Reweighted(samples=k, sleep_q=0, combine=False),
     "refined (wake-q)": lambda k: Refined(samples=k, moves=3, sleep_q=0),
     "wake_sleep": lambda k: WakeSleep(samples=k, dreams=k),
     "nvil": lambda k: NVIL(samples=k, baseline_rate=0.01),

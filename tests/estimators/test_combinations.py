@@ -4,6 +4,7 @@ import itertools
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -17,10 +18,11 @@ from tests.oracle import (
     flat,
     layer_log_prob,
 )
-from wakesleep.errors import UsageError
 from wakesleep.estimators import Reweighted
 from wakesleep.inference.combinations import combine, combined_log_likelihood
 from wakesleep.models import FunctionModel
+from wakesleep.recipe import Recipe, named_recipe
+from wakesleep.recipe_files import recipe_from_record
 
 DEEP = ["sbn/sbn 2-3", "sbn/sbn 2-2-2", "sbn/sbn(units=2) 2-3", "nade/ar_sbn 2-2"]
 
@@ -74,7 +76,9 @@ def test_it_varies_less_than_the_samples_as_they_were_drawn(key):
 
     def both(k):
         drawn = machine.draw(k, X, 10)
-        plain = Reweighted(samples=10).step(machine, (), BATCH, k).info.log_likelihood
+        plain = (
+            Reweighted(samples=10, combine=False).step(machine, (), BATCH, k).info.log_likelihood
+        )
         return combined_log_likelihood(combine(machine, drawn)).mean(), plain
 
     combinations, plain = jax.vmap(both)(jax.random.split(key, 2000))
@@ -90,21 +94,40 @@ def test_many_samples_climb_log_p_and_for_q_at_the_posterior(text, key):
         assert_mean_is(samples, flat(gradient), slack=5e-3)
 
 
-def test_with_one_latent_layer_there_is_nothing_to_combine(key):
-    machine = small_machine("sbn/nade 3")
+@pytest.mark.parametrize("text", ["sbn/nade 3", "nade/ar_sbn 2-2", "sbn|nade/sbn 2-2"])
+def test_one_latent_layer_and_autoregressive_ones_have_nothing_to_combine(text, key):
+    machine = small_machine(text)
     one, other = (
         Reweighted(combine=flag).step(machine, (), BATCH, key).gradients for flag in (True, False)
     )
     np.testing.assert_array_equal(flat(one), flat(other))
 
 
-def test_models_without_layers_are_refused():
+def test_it_is_the_default_but_not_the_papers():
+    assert Recipe().estimator == Reweighted(combine=True)
+    assert named_recipe("paper").estimator == Reweighted(combine=False)
+
+
+def test_a_record_of_an_earlier_version_goes_on_without_it():
+    assert not recipe_from_record({"samples": 7}, "here").estimator.combine
+    assert not recipe_from_record({"estimator": "reweighted"}, "here").estimator.combine
+    phased = {"estimator": {"name": "reweighted"}, "phases": [{"estimator": {"samples": 9}}]}
+    (phase,) = recipe_from_record(phased, "here").expand()
+    assert phase.estimator == Reweighted(samples=9, combine=False)
+    for recipe in (Recipe(), Recipe(estimator="vimco")):
+        assert recipe_from_record(recipe.to_dict(), "here") == recipe
+
+
+def test_models_without_layers_are_trained_as_ever():
     model = FunctionModel(
-        {},
-        {},
-        sample_q=lambda q, key, x: x,
-        log_p=lambda p, x, h: x.sum(),
-        log_q=lambda q, h, x: x.sum(),
+        jnp.zeros(()),
+        jnp.zeros(()),
+        sample_q=lambda q, x, key: jax.random.bernoulli(key, 0.5, (3,)).astype(jnp.float32),
+        log_p=lambda p, x, h: p * x.sum(),
+        log_q=lambda q, h, x: q * h.sum(),
     )
-    with pytest.raises(UsageError, match="layers of a Helmholtz machine"):
-        Reweighted(combine=True).init(model, 3, jax.random.key(0))
+    one, other = (
+        Reweighted(combine=flag, sleep_q=0).step(model, (), BATCH, jax.random.key(0)).gradients
+        for flag in (True, False)
+    )
+    np.testing.assert_array_equal(flat(one), flat(other))

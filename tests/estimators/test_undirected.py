@@ -70,10 +70,11 @@ def data_weights():
     return np.isin(np.arange(2**FEATURES), np.arange(2**FEATURES)[1::5]) / len(X)
 
 
-def test_reweighted_under_an_rbm_converges_to_the_exact_gradients(key):
+@pytest.mark.parametrize(("samples", "combine"), [(4000, False), (400, True)])
+def test_reweighted_under_an_rbm_converges_to_the_exact_gradients(samples, combine, key):
     machine = small_machine("dbn 2-3", scale=0.5)
     keys, states = jax.random.split(key, 20), exact_states(machine, 20, 500)
-    estimator = Reweighted(samples=4000, sleep_q=0.0)
+    estimator = Reweighted(samples=samples, sleep_q=0.0, combine=combine)
     below, top, q = gradients(estimator, machine, keys, states)
     posterior = undirected.posterior(machine, X) / len(X)
     stand_in = small_machine("sbn/sbn 3").p[1]

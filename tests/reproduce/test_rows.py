@@ -12,7 +12,7 @@ from wakesleep.errors import UsageError
 from wakesleep.evaluation import log_likelihood
 from wakesleep.inference.mixing import mix
 from wakesleep.recipe import Recipe
-from wakesleep.recipe_files import recipe_from_dict
+from wakesleep.recipe_files import recipe_from_record
 from wakesleep.reproduce.experiments import Row, experiment_names
 from wakesleep.reproduce.judging import judge_row, remarks_on
 from wakesleep.reproduce.running import run_row, train_row
@@ -257,7 +257,7 @@ def test_committed_results_are_of_the_recipes_as_they_stand(name, committed):
         elif result:
             trained = committed.source_of(row) if row.source else row
             recipes = [recipe for _, recipe in trained.candidates().values()]
-            assert recipe_from_dict(result["recipe"], row.name) in recipes, row.name
+            assert recipe_from_record(result["recipe"], row.name) in recipes, row.name
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts maps as Linux shows them")

@@ -79,7 +79,7 @@ def test_fit_and_fit_run_pretrain_to_the_same_bits(whole, digits, tmp_path):
 
 
 def test_without_a_folder_a_stop_says_what_would_keep_it(digits):
-    with pytest.raises(WakesleepError, match="ws.fit_run and `wakesleep train` go on"):
+    with pytest.raises(WakesleepError, match="`wakesleep train` go on where they stopped"):
         ws.fit("dbn 3-4", digits, RECIPE, should_stop=lambda: True)
 
 

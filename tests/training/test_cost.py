@@ -27,6 +27,17 @@ def test_the_arithmetic_of_a_step_is_that_of_its_products():
     assert step_flops("nade(hidden=4)", 7, 10, 5) == 2 * 3 * 10 * 7 * 4
 
 
+def test_combined_layers_are_scored_once_more_than_they_are_drawn():
+    """By hand: p(h₁ | h₂) and q(h₂ | h₁) of 3 and 2 units, for the 50 samples of 10 examples."""
+    plain, combined = (
+        sum(one.flops for one in step_passes(machine("sbn/sbn 2-3", 7), 10, 5, combine=flag))
+        for flag in (False, True)
+    )
+    assert combined - plain == 2 * (2 * 50 * 3 * 2)
+    of_nades = step_passes(machine("sbn/nade 2-3", 7), 10, 5, combine=True)
+    assert of_nades == step_passes(machine("sbn/nade 2-3", 7), 10, 5)
+
+
 @pytest.mark.parametrize("architecture", ["darn/nade 4", "nade(hidden=6)"])
 def test_shapes_are_those_of_the_machine(architecture):
     built = build(architecture, 9, key=jax.random.key(0))

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from wakesleep.errors import UsageError
 from wakesleep.estimators.base import Batch, Estimator, Info, Part, summarise
 from wakesleep.estimators.chains import (
     TopState,
@@ -22,7 +21,7 @@ from wakesleep.estimators.chains import (
     with_centred_top,
 )
 from wakesleep.estimators.weighted import sleep_objective, wake_objective
-from wakesleep.inference.combinations import combine, combined_objective
+from wakesleep.inference.combinations import are_products, combine, combined_objective
 from wakesleep.inference.normaliser import undirected_top
 from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
@@ -50,8 +49,10 @@ class Reweighted(Estimator):
     divergence.
 
     With `combine` the wake updates take all K^L combinations of the K samples of each of the L
-    latent layers, each weighted, and not the K that were drawn together: less noise from the same
-    samples, for the work of K x K matrices (`inference/combinations.py`).
+    latent layers, each weighted, and not the K that were drawn together: less noise and bias from
+    the same samples, for the work of K x K matrices (`inference/combinations.py`). That is where
+    there are several latent layers, all of independent units; other models have nothing to combine,
+    or would pay too much for it. Without it the updates are the paper's.
 
     Attributes:
         samples: K, the number of latents drawn per example; 1 for classic wake-sleep.
@@ -62,7 +63,7 @@ class Reweighted(Estimator):
         chains: chains of an undirected top that go on from step to step; 0 for one from every
             example, which starts from its own h_L.
         sweeps: Gibbs sweeps of the chains at a step, the k of CD-k.
-        combine: whether all combinations of the samples of a Helmholtz machine's layers count.
+        combine: whether all combinations of the layers' samples count, where they are cheap.
     """
 
     samples: Annotated[int, Whole(least=1)] = 5
@@ -72,18 +73,13 @@ class Reweighted(Estimator):
     dreams: Annotated[int, Whole(least=1)] = 1
     chains: Annotated[int, Whole()] = 100
     sweeps: Annotated[int, Whole(least=1)] = 1
-    combine: Annotated[bool, Switch()] = False
+    combine: Annotated[bool, Switch()] = True
 
     normalises: ClassVar[bool] = True
 
     def init(self, model: LatentModel, rows: int, key: Key[Array, ""]) -> PyTree:
         """The chains and the centre of an undirected top; nothing for other models."""
         del rows
-        if self.combine and not isinstance(model, HelmholtzMachine):
-            raise UsageError(
-                "combine=true takes the layers of a Helmholtz machine, which this model is not: "
-                "leave it out"
-            )
         return first_state(model, self.chains, key)
 
     def scored(self, depth: int) -> int:
@@ -129,8 +125,8 @@ class Reweighted(Estimator):
     def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
         """What the wake updates climb, and what a person plots of the samples."""
         info = summarise(drawn)
-        # With a single latent layer the combinations are the samples themselves.
-        if self.combine and isinstance(model, HelmholtzMachine) and len(model.q) > 1:
+        if self.combine and are_products(model):
+            assert isinstance(model, HelmholtzMachine)
             each = combine(model, drawn)
             objective, log_likelihood = combined_objective(each, self.wake_p, self.wake_q)
             return objective, dataclasses.replace(info, log_likelihood=log_likelihood.mean())

@@ -12,6 +12,8 @@ the mean over all of them,
 is p(x) on average: given the layers below, the K samples of a layer are a stratified sample of q̄.
 A chain of K x K matrices sums it. In a layer of independent units such a matrix is one product.
 
+Training takes them where they cost matrix products alone (`are_products`).
+
 Heap & Aitchison, "Massively parallel reweighted wake-sleep", UAI 2023.
 """
 
@@ -23,7 +25,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from wakesleep.layers import BERNOULLI, Distribution, Layer
-from wakesleep.models.base import Draw
+from wakesleep.models.base import Draw, LatentModel
 from wakesleep.models.helmholtz import HelmholtzMachine
 from wakesleep.numerics import log_mean_exp
 
@@ -46,6 +48,16 @@ class Combinations(NamedTuple):
     log_p_top: Float[Array, "B K"]
     log_q_first: Float[Array, "B K"]
     log_q_pairs: Pairs
+
+
+def are_products(model: LatentModel) -> bool:
+    """Whether there are several latent layers, and every two of their samples cost a product.
+
+    Autoregressive layers score K² pairs one by one, and with one latent layer there are none.
+    """
+    if not isinstance(model, HelmholtzMachine) or len(model.q) < 2:
+        return False
+    return all(_is_product(layer) for layer in (*model.p[1:-1], *model.q[1:]))
 
 
 def combine(machine: HelmholtzMachine, drawn: Draw) -> Combinations:
@@ -103,9 +115,14 @@ def _pairs(
     layer: Distribution, x: Float[Array, "B K D"], y: Float[Array, "B K C"]
 ) -> Float[Array, "B K K"]:
     """log P(xⁱ | yʲ) at `[:, i, j]`."""
-    if not (isinstance(layer, Layer) and layer.factorial and layer.emission == BERNOULLI):
+    if not _is_product(layer):
         return layer.log_prob(x[:, :, None, :], y[:, None, :, :])
+    assert isinstance(layer, Layer)
     # Σ_d x_d l_d − log(1 + exp l_d): one matrix product for all pairs.
     logits = layer.logits(x, layer.preactivations(y))
     silent = jax.nn.softplus(logits).sum(-1)
     return jnp.einsum("bid,bjd->bij", x, logits) - silent[:, None, :]
+
+
+def _is_product(layer: Distribution) -> bool:
+    return isinstance(layer, Layer) and layer.factorial and layer.emission == BERNOULLI

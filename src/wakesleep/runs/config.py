@@ -14,7 +14,7 @@ from wakesleep.data.held_out import hold_out
 from wakesleep.errors import UsageError
 from wakesleep.options import Number, Seed, Text, check_declared
 from wakesleep.recipe import Recipe
-from wakesleep.recipe_files import recipe_from_dict
+from wakesleep.recipe_files import recipe_from_record
 
 if TYPE_CHECKING:
     # Loaded by those who have tables: `--help` does not wait for it.
@@ -123,7 +123,7 @@ def read_config(path: Path) -> RunConfig:
         isinstance(values[name], kind) for name, kind in expected.items()
     ):
         raise UsageError(f"{path} must have exactly: {', '.join(expected)}")
-    recipe = recipe_from_dict(values["recipe"], f"{path}, [recipe]")
+    recipe = recipe_from_record(values["recipe"], f"{path}, [recipe]")
     data = _read_data(values["data"], path)
     try:
         return RunConfig(data, values["model"], values["seed"], recipe)

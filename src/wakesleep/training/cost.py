@@ -101,7 +101,8 @@ def foretell(
     if not isinstance(phase.estimator, Reweighted):
         raise UsageError("the cost is known of the reweighted estimator alone: use that")
     shapes = machine(model, features)
-    passes = step_passes(shapes, phase.batch_size, phase.estimator.samples)
+    samples, combine = phase.estimator.samples, phase.estimator.combine
+    passes = step_passes(shapes, phase.batch_size, samples, combine=combine)
     parameters = parameter_count(shapes)
     working = sum(part_seconds(shapes, passes, rates or measure_rates()))
     seconds = phase.shares * len(passes) * SECONDS_PER_PASS + working

@@ -14,6 +14,7 @@ import jax
 
 from wakesleep.architecture import build
 from wakesleep.errors import UsageError
+from wakesleep.inference.combinations import are_products
 from wakesleep.layers.ar_sbn import ARSBN
 from wakesleep.layers.deterministic import Deterministic
 from wakesleep.layers.distribution import Distribution
@@ -81,15 +82,20 @@ def machine(architecture: str, features: int) -> HelmholtzMachine:
     return model
 
 
-def step_passes(model: HelmholtzMachine, batch: int, samples: int) -> list[Pass]:
+def step_passes(
+    model: HelmholtzMachine, batch: int, samples: int, *, combine: bool = False
+) -> list[Pass]:
     """Of one step: wake-p, wake-q, and sleep-q with one dream per example.
 
-    Without latents nothing is drawn: the examples are scored, and that is all.
+    Without latents nothing is drawn: the examples are scored, and that is all. Layers whose samples
+    are combined with all of their parents' are scored once more than they are drawn.
     """
     if not model.q:
         return [Pass(model.p[0], batch, batch, learns=True)]
     wake = batch * samples
+    pairs = (*model.p[1:-1], *model.q[1:]) if combine and are_products(model) else ()
     return [
+        *(Pass(layer, wake, wake, learns=False) for layer in pairs),
         *(Pass(layer, wake, wake, learns=True) for layer in model.p),
         *(Pass(layer, wake, parents, learns=True) for layer, parents in _q(model, batch, samples)),
         *(Pass(layer, batch, batch, learns=False) for layer in model.p),
