@@ -71,6 +71,15 @@ def test_its_mean_is_the_likelihood_for_any_number_of_samples(text, key):
     assert_mean_is(ratios, np.ones(len(X)))
 
 
+@pytest.mark.parametrize("text", DEEP)
+def test_its_pairs_have_the_samples_as_they_were_drawn(text, key):
+    machine = small_machine(text)
+    drawn = machine.draw(key, X, 3)
+    again = combine(machine, drawn).as_drawn(drawn.h)
+    np.testing.assert_allclose(again.log_p_terms, drawn.log_p_terms, atol=1e-5)
+    np.testing.assert_allclose(again.log_q_terms, drawn.log_q_terms, atol=1e-5)
+
+
 def test_it_varies_less_than_the_samples_as_they_were_drawn(key):
     machine = small_machine("sbn/sbn 2-2-2", scale=0.7)
 

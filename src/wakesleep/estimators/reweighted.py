@@ -124,13 +124,15 @@ class Reweighted(Estimator):
 
     def _wake(self, model: LatentModel, drawn: Draw) -> tuple[Float[Array, ""], Info]:
         """What the wake updates climb, and what a person plots of the samples."""
-        info = summarise(drawn)
         if self.combine and are_products(model):
             assert isinstance(model, HelmholtzMachine)
             each = combine(model, drawn)
             objective, log_likelihood = combined_objective(each, self.wake_p, self.wake_q)
+            # The pairs have what drawing worked out too, which XLA then leaves out.
+            info = summarise(each.as_drawn(drawn.h))
             return objective, dataclasses.replace(info, log_likelihood=log_likelihood.mean())
-        return wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q), info
+        objective = wake_objective(drawn, drawn.log_weights, self.wake_p, self.wake_q)
+        return objective, summarise(drawn)
 
     def _undirected(
         self, model: LatentModel, state: PyTree, drawn: Draw, batch: Batch, key: Key[Array, ""]

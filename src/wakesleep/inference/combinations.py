@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 
 from wakesleep.layers import BERNOULLI, Distribution, Layer
 from wakesleep.models.base import Draw, LatentModel
-from wakesleep.models.helmholtz import HelmholtzMachine
+from wakesleep.models.helmholtz import HelmholtzMachine, Latents
 from wakesleep.numerics import log_mean_exp
 
 Pairs = tuple[Float[Array, "B K K"], ...]
@@ -48,6 +48,14 @@ class Combinations(NamedTuple):
     log_p_top: Float[Array, "B K"]
     log_q_first: Float[Array, "B K"]
     log_q_pairs: Pairs
+
+    def as_drawn(self, h: Latents) -> Draw:
+        """The samples by themselves, each above its own parent."""
+        p, q = (
+            tuple(jnp.diagonal(each, axis1=-2, axis2=-1) for each in pairs)
+            for pairs in (self.log_p_pairs, self.log_q_pairs)
+        )
+        return Draw(h, (self.log_p_x, *p, self.log_p_top), (self.log_q_first, *q))
 
 
 def are_products(model: LatentModel) -> bool:
