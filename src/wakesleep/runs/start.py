@@ -25,10 +25,10 @@ from wakesleep.runs.config import FUNCTION, GIVEN, DataConfig, RunConfig
 from wakesleep.runs.data_record import record_data, write_record
 from wakesleep.runs.diagnostics import write_diagnostics
 from wakesleep.runs.folder import RunFolder
+from wakesleep.runs.kept_pretraining import PretrainingFolder, first_model
 from wakesleep.runs.loading import Run, load_run
 from wakesleep.runs.model_files import model_name
 from wakesleep.runs.observers import BestEffort, MetricsLogger, SamplePictures
-from wakesleep.runs.pretraining import PretrainingFolder, first_model
 from wakesleep.runs.schema_json import write_schema
 from wakesleep.runs.table_numbers import write_table_numbers
 from wakesleep.runs.tensorboard_log import TensorBoardLogger
@@ -36,8 +36,8 @@ from wakesleep.runs.together import Training, lead
 from wakesleep.runs.yardstick import write_yardstick
 from wakesleep.training.automatic import is_automatic
 from wakesleep.training.events import Observer, Watched
-from wakesleep.training.session import FitResult, first_snapshot, fit_model
-from wakesleep.training.snapshot import Snapshot
+from wakesleep.training.session import FitResult, fit_model
+from wakesleep.training.snapshot import Snapshot, first_snapshot
 
 
 @dataclass(frozen=True)

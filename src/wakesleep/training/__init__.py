@@ -6,8 +6,8 @@ from wakesleep.training.divergence import DivergenceError
 from wakesleep.training.events import EpochRecord, Event, Observer
 from wakesleep.training.fitting import fit
 from wakesleep.training.initial import initial_model
-from wakesleep.training.session import FitResult, first_snapshot
-from wakesleep.training.snapshot import Snapshot
+from wakesleep.training.session import FitResult
+from wakesleep.training.snapshot import Snapshot, first_snapshot
 
 __all__ = [
     "DivergenceError",

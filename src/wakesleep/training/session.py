@@ -40,11 +40,10 @@ from wakesleep.training.progress_bar import TrainingProgress
 from wakesleep.training.schedule import learning_rates
 from wakesleep.training.snapshot import (
     Arrays,
-    Best,
     Position,
     Snapshot,
     check_resumes,
-    first_arrays,
+    first_snapshot,
     next_phase_state,
     step_config,
     training_key,
@@ -140,11 +139,6 @@ def fit_together(
 ) -> FitResult:
     """Train from a snapshot, which every process of a team has, to what one alone would come to."""
     return _Session(data, recipe, seed, tuple(observers), should_stop, team).run(snapshot)
-
-
-def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int) -> Snapshot:
-    """Where a recipe starts from with these parameters."""
-    return Snapshot(first_arrays(model, recipe, data.train, seed), Position(), Best(), seconds=0.0)
 
 
 class _Session:

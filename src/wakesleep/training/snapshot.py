@@ -10,7 +10,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Key, PyTree
 
-from wakesleep.data import Table
+from wakesleep.data import Dataset, Table
 from wakesleep.errors import UsageError
 from wakesleep.estimators.base import check_normalises
 from wakesleep.inference.rows import Decoder, decoder_of
@@ -99,6 +99,11 @@ def step_config(phase: Recipe, decode: Decoder, mesh: Mesh | None = None) -> Ste
 def first_arrays(model: LatentModel, recipe: Recipe, rows: Table, seed: int) -> Arrays:
     """Where a recipe starts from with these parameters."""
     return phase_arrays(model, recipe.expand()[0], rows, seed)
+
+
+def first_snapshot(model: LatentModel, data: Dataset, recipe: Recipe, seed: int) -> Snapshot:
+    """Where a recipe starts from with these parameters."""
+    return Snapshot(first_arrays(model, recipe, data.train, seed), Position(), Best(), seconds=0.0)
 
 
 def phase_arrays(

@@ -17,8 +17,7 @@ from wakesleep.runs.folder import RunFolder
 from wakesleep.training.events import Observer, Watched
 from wakesleep.training.initial import random_model
 from wakesleep.training.pretraining import PretrainingStoppedError, pretrainable, pretrained
-from wakesleep.training.session import first_snapshot
-from wakesleep.training.snapshot import Snapshot
+from wakesleep.training.snapshot import Snapshot, first_snapshot
 
 
 def first_model(architecture: str, data: Dataset, recipe: Recipe, seed: int) -> BitModel:
