@@ -118,6 +118,9 @@ def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
     """For every model, the validation score against processor-seconds and samples scored."""
     rows = [row for row in experiment.rows if row.name in results]
     models = list(dict.fromkeys(row.line for row in rows))
+    # A name is "MODEL: ESTIMATOR"; an estimator has one look in all panels.
+    estimators = list(dict.fromkeys(row.name.split(": ")[-1] for row in rows))
+    looks = {each: f"C{n % 10}{'-' if n < 10 else '--'}" for n, each in enumerate(estimators)}
     figure = Figure(figsize=(11, 4.2 * len(models)), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(models), 2, squeeze=False, sharey="row")
@@ -126,7 +129,8 @@ def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
         best = max(max(curve["valid_ll"]) for _, curve in lines)
         for axes, across in zip(pair, ("processor_seconds", "samples_scored"), strict=True):
             for row, curve in lines:
-                axes.plot(curve[across], curve["valid_ll"], label=row.name)
+                estimator = row.name.split(": ")[-1]
+                axes.plot(curve[across], curve["valid_ll"], looks[estimator], label=estimator)
             axes.set(xlabel=across.replace("_", " "), title=model, ylim=(best - 30, best + 2))
             axes.grid(visible=True, alpha=0.3)
         pair[0].set(ylabel="validation log-likelihood (nats)")
