@@ -40,6 +40,7 @@ def measured():
         result("table3/connect4-rws-nade.json"),
         result("darn/nips-darn.json"),
         result("table2-caltech/nade-nade-150.json"),
+        result("table2-mnist/sbn-sbn-10-100-200-300-400-shifted.json"),
     ]
     (step,) = [
         row
