@@ -119,8 +119,9 @@ def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
     rows = [row for row in experiment.rows if row.name in results]
     models = list(dict.fromkeys(row.line for row in rows))
     # A name is "MODEL: ESTIMATOR"; an estimator has one look in all panels.
-    estimators = list(dict.fromkeys(row.name.split(": ")[-1] for row in rows))
-    looks = {each: f"C{n % 10}{'-' if n < 10 else '--'}" for n, each in enumerate(estimators)}
+    estimators = {row.name: row.name.split(": ")[-1] for row in rows}
+    each_once = dict.fromkeys(estimators.values())
+    looks = {each: f"C{n % 10}{'-' if n < 10 else '--'}" for n, each in enumerate(each_once)}
     figure = Figure(figsize=(11, 4.2 * len(models)), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(models), 2, squeeze=False, sharey="row")
@@ -129,7 +130,7 @@ def _race(experiment: Experiment, results: Mapping[str, Any]) -> bytes:
         best = max(max(curve["valid_ll"]) for _, curve in lines)
         for axes, across in zip(pair, ("processor_seconds", "samples_scored"), strict=True):
             for row, curve in lines:
-                estimator = row.name.split(": ")[-1]
+                estimator = estimators[row.name]
                 axes.plot(curve[across], curve["valid_ll"], looks[estimator], label=estimator)
             axes.set(xlabel=across.replace("_", " "), title=model, ylim=(best - 30, best + 2))
             axes.grid(visible=True, alpha=0.3)
